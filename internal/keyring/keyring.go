@@ -1,0 +1,117 @@
+// Package keyring derives every secret key of the service from one master key,
+// a purpose at a time, and tells which master key a stored value was made with.
+//
+// It promises that keys of different purposes are independent (HKDF-SHA-256
+// with the purpose as info, RFC 5869), that values made under an earlier
+// master key stay checkable while that key is given, and that comparison takes
+// constant time. It never prints a key.
+package keyring
+
+import (
+	"crypto/hkdf"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+)
+
+// MasterSize is the length of a master key in bytes.
+const MasterSize = 32
+
+// ErrMasterKey reports a master key of the wrong length.
+var ErrMasterKey = errors.New("keyring: a master key has 32 bytes")
+
+// A Mac is a keyed hash and the id of the master key it stands on.
+type Mac struct {
+	KeyID string // 8 hex digits
+	Sum   []byte // 32 bytes
+}
+
+// A Ring holds the current master key and any earlier ones.
+type Ring struct{ masters []master }
+
+type master struct {
+	id  string
+	key []byte
+}
+
+// New makes a ring. The first key is current and makes new values; the others
+// only check old ones.
+func New(current []byte, previous ...[]byte) (*Ring, error) {
+	r := &Ring{}
+	for _, key := range append([][]byte{current}, previous...) {
+		if len(key) != MasterSize {
+			return nil, ErrMasterKey
+		}
+		print, err := derive(key, "fingerprint")
+		if err != nil {
+			return nil, err
+		}
+		r.masters = append(r.masters, master{id: hex.EncodeToString(print[:4]), key: append([]byte(nil), key...)})
+	}
+	return r, nil
+}
+
+func derive(key []byte, purpose string) ([]byte, error) {
+	derived, err := hkdf.Key(sha256.New, key, nil, "innerloop "+purpose, 32)
+	if err != nil {
+		return nil, fmt.Errorf("derive %s key: %w", purpose, err)
+	}
+	return derived, nil
+}
+
+// Fingerprint identifies the current master key and reveals nothing of it: 32
+// hex digits.
+func (r *Ring) Fingerprint() string {
+	print, err := derive(r.masters[0].key, "fingerprint")
+	if err != nil {
+		panic(err) // unreachable: the same derivation succeeded in New
+	}
+	return hex.EncodeToString(print[:16])
+}
+
+// Current returns the id of the current master key.
+func (r *Ring) Current() string { return r.masters[0].id }
+
+// A Key is the key of one purpose.
+type Key struct {
+	current string
+	keys    map[string][]byte
+}
+
+// For returns the key of one purpose, such as "cursor" or "receipt".
+func (r *Ring) For(purpose string) (Key, error) {
+	k := Key{current: r.Current(), keys: map[string][]byte{}}
+	for _, m := range r.masters {
+		derived, err := derive(m.key, purpose)
+		if err != nil {
+			return Key{}, err
+		}
+		k.keys[m.id] = derived
+	}
+	return k, nil
+}
+
+// Mac hashes the parts under the current key. Each part is preceded by its
+// length, so that parts cannot be shifted into one another.
+func (k Key) Mac(parts ...[]byte) Mac {
+	return Mac{KeyID: k.current, Sum: sum(k.keys[k.current], parts)}
+}
+
+// Equal tells whether mac is the keyed hash of the parts, under whichever key
+// it names. A key that is not in the ring equals nothing.
+func (k Key) Equal(mac Mac, parts ...[]byte) bool {
+	key, ok := k.keys[mac.KeyID]
+	return ok && hmac.Equal(mac.Sum, sum(key, parts))
+}
+
+func sum(key []byte, parts [][]byte) []byte {
+	h := hmac.New(sha256.New, key)
+	for _, part := range parts {
+		n := uint64(len(part))
+		h.Write([]byte{byte(n >> 56), byte(n >> 48), byte(n >> 40), byte(n >> 32), byte(n >> 24), byte(n >> 16), byte(n >> 8), byte(n)})
+		h.Write(part)
+	}
+	return h.Sum(nil)
+}

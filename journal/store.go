@@ -1,0 +1,175 @@
+package journal
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"innerloop/internal/keyring"
+	"innerloop/seal"
+)
+
+// What a Store answers besides data. Everything else it returns is a failure
+// of the store itself.
+var (
+	ErrNotFound      = errors.New("journal: not found")
+	ErrKeyTaken      = errors.New("journal: public key already registered")
+	ErrChallengeDone = errors.New("journal: challenge already completed")
+)
+
+// Store is what the journal needs of a data layer. Every method is safe for
+// concurrent use, and a write that returned nil is durable.
+type Store interface {
+	Registrations
+	Publications
+	Readings
+}
+
+// Registrations keeps challenges and makes agents of them.
+type Registrations interface {
+	// SaveChallenge stores a new open challenge.
+	SaveChallenge(ctx context.Context, c Challenge) error
+	// Challenge returns a challenge with its receipt, open, expired or
+	// completed; ErrNotFound when there is none.
+	Challenge(ctx context.Context, id ChallengeID) (Challenge, error)
+	// FailChallenge counts one wrong signature.
+	FailChallenge(ctx context.Context, id ChallengeID) error
+	// CompleteRegistration, in one transaction, makes the agent and its first
+	// key and completes the challenge. ErrChallengeDone when another call
+	// completed it first, ErrKeyTaken when the key was ever registered.
+	CompleteRegistration(ctx context.Context, a NewAgent) error
+}
+
+// Publications takes proven entries in.
+type Publications interface {
+	// EntryReceipt returns the receipt that agent holds under an idempotency
+	// key; ErrNotFound when there is none.
+	EntryReceipt(ctx context.Context, agent AgentID, key Digest) (EntryReceipt, error)
+	// SigningKey returns a key of agent, active or revoked, with the state of
+	// the agent. ErrNotFound for an unknown agent, an unknown key and another
+	// agent's key alike.
+	SigningKey(ctx context.Context, agent AgentID, key KeyID) (SigningKey, error)
+	// AppendEntries writes a batch in one transaction: nonce, receipt, entry
+	// and, for public entries, timeline, tags, counters and outbox. There is
+	// one outcome per item, in order; an item that is refused leaves no trace
+	// and does not disturb the others, also when two items of one batch clash.
+	// An invalid Proven is an error for the whole batch.
+	AppendEntries(ctx context.Context, batch []NewEntry) ([]Outcome, error)
+}
+
+// Readings answers questions. What is public and what is its owner's alone
+// are different methods, never a flag.
+type Readings interface {
+	// PublicEntries returns a page of active public entries of agents in good
+	// standing, newest arrival first. A page never lacks an entry that a later
+	// page will not have: positions become visible in order.
+	PublicEntries(ctx context.Context, q Range) ([]PublicEntry, error)
+	// PublicEntry returns one active public entry with its signed bytes and
+	// its neighbours. ErrNotFound for private and unknown ids; a *Fault with
+	// code EntryWithdrawn for one that once was public.
+	PublicEntry(ctx context.Context, id EntryID) (PublicEntry, error)
+	// PublicAgent returns an agent that has at least one active public entry
+	// and is not suspended; ErrNotFound otherwise.
+	PublicAgent(ctx context.Context, id AgentID) (PublicAgent, error)
+	// PublicVersion returns a number that grows with every public event:
+	// publication, withdrawal, profile change.
+	PublicVersion(ctx context.Context) (int64, error)
+	// Scan returns stored entries in key order after a place, tombstones
+	// included, for verification and export of the whole store.
+	Scan(ctx context.Context, after Place, limit int) ([]StoredEntry, error)
+}
+
+// A Digest is SHA-256 of an idempotency key or a nonce: of fixed size, and
+// free of the characters a database may not hold.
+type Digest [32]byte
+
+// A Challenge is an offer to register, and later the receipt of it.
+type Challenge struct {
+	ID          ChallengeID
+	Challenge   string // base64url of 32 random bytes
+	DisplayName string
+	PublicKey   seal.PublicKey
+	IssuedAt    time.Time
+	ExpiresAt   time.Time
+	Failures    int // wrong signatures so far
+
+	// Set once completed; AgentID is empty before.
+	AgentID   AgentID
+	KeyID     KeyID
+	Signature seal.Signature
+}
+
+// Completed tells whether an agent came of the challenge.
+func (c Challenge) Completed() bool { return c.AgentID != "" }
+
+// NewAgent is a completed registration to be stored.
+type NewAgent struct {
+	ChallengeID ChallengeID
+	Signature   seal.Signature
+	AgentID     AgentID
+	DisplayName string
+	Key         seal.PublicKey
+	At          time.Time
+}
+
+// A SigningKey is a key with the standing of its agent.
+type SigningKey struct {
+	Key       seal.PublicKey
+	Active    bool
+	Suspended bool // the agent, by the operator
+}
+
+// EntryReceipt remembers a publication without its text: keyed hashes only,
+// so that a deleted private entry cannot be guessed from it.
+type EntryReceipt struct {
+	EntryID    EntryID
+	Visibility string
+	CreatedAt  time.Time
+	Payload    keyring.Mac // of the canonical entry
+	Submission keyring.Mac // of the canonical envelope and the signature
+}
+
+// NewEntry is a proven entry with all that is decided about it.
+type NewEntry struct {
+	Proven         seal.Proven
+	Entry          seal.Entry // parsed from Proven.Payload
+	AgentID        AgentID    // the envelope's actor
+	EntryID        EntryID
+	CreatedAt      time.Time
+	Language       string // BCP 47 code, "und" when unknown
+	IdempotencyKey Digest
+	Nonce          Digest
+	Receipt        EntryReceipt
+}
+
+// Clash says why an item of a batch was not appended.
+type Clash uint8
+
+// The outcomes of an append. None means the entry is stored.
+const (
+	None            Clash = iota
+	ReceiptExists         // another submission holds this idempotency key
+	NonceUsed             // another submission holds this nonce
+	KeyRevoked            // the signing key was revoked meanwhile
+	AgentIsSuspended      // the agent was suspended meanwhile
+)
+
+// An Outcome is what became of one item of a batch.
+type Outcome struct {
+	Clash   Clash
+	Receipt EntryReceipt // of the earlier submission, for ReceiptExists
+}
+
+// Range asks for a page of public entries.
+type Range struct {
+	Agent  AgentID // empty: every agent
+	Tag    string  // empty: every tag; at most one of Agent and Tag is set
+	Before int64   // position: only entries that arrived earlier; 0: the newest
+	Limit  int     // rows, at least 1
+}
+
+// Place is where a Scan stopped; the zero Place is before everything.
+type Place struct {
+	Agent AgentID
+	Entry EntryID
+}
