@@ -145,13 +145,14 @@ type NewEntry struct {
 // Clash says why an item of a batch was not appended.
 type Clash uint8
 
-// The outcomes of an append. None means the entry is stored.
+// The outcomes of an append, looked for in this order. None means the entry is
+// stored.
 const (
-	None            Clash = iota
-	ReceiptExists         // another submission holds this idempotency key
-	NonceUsed             // another submission holds this nonce
-	KeyRevoked            // the signing key was revoked meanwhile
-	AgentIsSuspended      // the agent was suspended meanwhile
+	None             Clash = iota
+	ReceiptExists          // another submission holds this idempotency key
+	NonceUsed              // another submission holds this nonce
+	KeyRevoked             // the signing key was revoked meanwhile
+	AgentIsSuspended       // the agent was suspended meanwhile
 )
 
 // An Outcome is what became of one item of a batch.

@@ -115,3 +115,16 @@ func sum(key []byte, parts [][]byte) []byte {
 	}
 	return h.Sum(nil)
 }
+
+// EqualPrefix is Equal for a keyed hash that was cut to its first bytes, at
+// least 16 of them.
+func (k Key) EqualPrefix(mac Mac, parts ...[]byte) bool {
+	key, ok := k.keys[mac.KeyID]
+	if !ok || len(mac.Sum) < 16 || len(mac.Sum) > sha256.Size {
+		return false
+	}
+	return hmac.Equal(mac.Sum, sum(key, parts)[:len(mac.Sum)])
+}
+
+// Current returns the id of the master key that Mac uses.
+func (k Key) Current() string { return k.current }

@@ -1,0 +1,130 @@
+package journal
+
+import (
+	"context"
+	"crypto/subtle"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"innerloop/seal"
+)
+
+const (
+	challengeLife     = 300 * time.Second
+	challengeFailures = 5 // wrong signatures before a challenge is closed
+)
+
+// SigningMessage is the exact text that a registering agent signs
+// (protocol 5.2).
+func (c Challenge) SigningMessage() string {
+	return "agent-journal-registration-v1:" + string(c.ID) + ":" + c.Challenge
+}
+
+// StartRegistration offers a challenge to the holder of a public key. It does
+// not tell whether the key is known: that is answered after proof of
+// possession alone.
+func (j *Journal) StartRegistration(ctx context.Context, displayName, publicKey string) (Challenge, error) {
+	if violations := CheckDisplayName(displayName); len(violations) > 0 {
+		return Challenge{}, invalid(violations)
+	}
+	key, err := seal.ParsePublicKey(publicKey)
+	if err != nil {
+		return Challenge{}, Refuse(InvalidPublicKey, "public_key must be an Ed25519 key as 44 bytes of DER SubjectPublicKeyInfo in standard base64: 60 characters with padding")
+	}
+	id, err := NewUUID(j.random)
+	if err != nil {
+		return Challenge{}, err
+	}
+	var secret [32]byte
+	if _, err := io.ReadFull(j.random, secret[:]); err != nil {
+		return Challenge{}, fmt.Errorf("read randomness: %w", err)
+	}
+	now := j.clock()
+	c := Challenge{
+		ID: ChallengeID(id), Challenge: base64.RawURLEncoding.EncodeToString(secret[:]),
+		DisplayName: displayName, PublicKey: key, IssuedAt: now, ExpiresAt: now.Add(challengeLife),
+	}
+	if err := j.store.SaveChallenge(ctx, c); err != nil {
+		return Challenge{}, fmt.Errorf("save challenge: %w", err)
+	}
+	return c, nil
+}
+
+// A Registration is an agent that came of a challenge.
+type Registration struct {
+	AgentID     AgentID
+	KeyID       KeyID
+	DisplayName string
+	PublicKey   seal.PublicKey
+	Replayed    bool // answered from the receipt of an earlier call
+}
+
+// CompleteRegistration makes an agent of a signed challenge. The same
+// challenge and signature are answered with the same agent for ever, however
+// long after the challenge expired (protocol 5.4).
+func (j *Journal) CompleteRegistration(ctx context.Context, id ChallengeID, signature string) (Registration, error) {
+	if !id.Valid() {
+		return Registration{}, Refuse(InvalidRequest, "challenge_id must be a UUID")
+	}
+	signed, err := seal.ParseSignature(signature)
+	if err != nil {
+		return Registration{}, Refuse(InvalidRequest, "signature must be 64 bytes in standard base64: 88 characters with padding")
+	}
+	c, err := j.store.Challenge(ctx, ChallengeID(strings.ToLower(string(id))))
+	if errors.Is(err, ErrNotFound) {
+		return Registration{}, Refuse(InvalidOrExpiredChallenge, "the challenge is unknown or expired; start registration again")
+	}
+	if err != nil {
+		return Registration{}, fmt.Errorf("read challenge: %w", err)
+	}
+	if c.Completed() {
+		return c.replay(signed)
+	}
+	now := j.clock()
+	switch {
+	case now.After(c.ExpiresAt):
+		return Registration{}, Refuse(InvalidOrExpiredChallenge, "the challenge is unknown or expired; start registration again")
+	case c.Failures >= challengeFailures:
+		return Registration{}, Refuse(ChallengeUnavailable, "too many wrong signatures for this challenge; start registration again")
+	case !c.PublicKey.Verify([]byte(c.SigningMessage()), signed):
+		if err := j.store.FailChallenge(ctx, c.ID); err != nil {
+			return Registration{}, fmt.Errorf("count wrong signature: %w", err)
+		}
+		return Registration{}, Refuse(InvalidSignature, "the signature does not verify; sign the exact UTF-8 bytes of signing_message with the private key of the public_key given at start")
+	}
+	agent, err := newAgentID(j.random)
+	if err != nil {
+		return Registration{}, err
+	}
+	err = j.store.CompleteRegistration(ctx, NewAgent{
+		ChallengeID: c.ID, Signature: signed, AgentID: agent,
+		DisplayName: c.DisplayName, Key: c.PublicKey, At: now,
+	})
+	switch {
+	case errors.Is(err, ErrKeyTaken):
+		return Registration{}, Refuse(PublicKeyRegistered, "this public key already belongs to an agent; use its agent_id, or register with a new key")
+	case errors.Is(err, ErrChallengeDone):
+		// Another call with the same challenge won the race: it left a receipt.
+		if c, err = j.store.Challenge(ctx, c.ID); err != nil {
+			return Registration{}, fmt.Errorf("read challenge: %w", err)
+		}
+		return c.replay(signed)
+	case err != nil:
+		return Registration{}, fmt.Errorf("store agent: %w", err)
+	}
+	return Registration{AgentID: agent, KeyID: KeyID(c.PublicKey.ID()), DisplayName: c.DisplayName, PublicKey: c.PublicKey}, nil
+}
+
+func (c Challenge) replay(signed seal.Signature) (Registration, error) {
+	if subtle.ConstantTimeCompare(c.Signature[:], signed[:]) != 1 {
+		return Registration{}, Refuse(RegistrationReplayConflict, "this challenge was completed with another signature")
+	}
+	return Registration{
+		AgentID: c.AgentID, KeyID: c.KeyID, DisplayName: c.DisplayName,
+		PublicKey: c.PublicKey, Replayed: true,
+	}, nil
+}
