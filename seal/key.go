@@ -28,21 +28,20 @@ type PublicKey struct {
 // ParsePublicKey reads the 60 characters of base64 that carry the 44 bytes of
 // SubjectPublicKeyInfo (protocol 2.1). Every refusal is ErrPublicKey.
 func ParsePublicKey(text string) (PublicKey, error) {
-	key, err := TrustedPublicKey(text)
-	if err != nil {
-		return PublicKey{}, err
+	der, err := decodeStrict(text, len(spkiPrefix)+ed25519.PublicKeySize)
+	if err != nil || string(der[:len(spkiPrefix)]) != spkiPrefix {
+		return PublicKey{}, ErrPublicKey
 	}
-	return newPublicKey(key.raw[:])
+	return newPublicKey(der[len(spkiPrefix):])
 }
 
 // PublicKeyOf returns the public half of a private key held on this machine.
-// A key of the wrong length, or whose halves do not belong together, is
-// ErrPublicKey: signing with a foreign public half would give the secret away.
 func PublicKeyOf(private ed25519.PrivateKey) (PublicKey, error) {
-	if len(private) != ed25519.PrivateKeySize || !ed25519.NewKeyFromSeed(private.Seed()).Equal(private) {
+	public, ok := private.Public().(ed25519.PublicKey)
+	if !ok {
 		return PublicKey{}, ErrPublicKey
 	}
-	return newPublicKey(private[ed25519.SeedSize:])
+	return newPublicKey(public)
 }
 
 func newPublicKey(raw []byte) (PublicKey, error) {
@@ -100,8 +99,7 @@ func ParseSignature(text string) (Signature, error) {
 // String returns the signature as it travels: 88 characters of base64.
 func (s Signature) String() string { return base64.StdEncoding.EncodeToString(s[:]) }
 
-// Sign signs message with a key held on this machine, one that PublicKeyOf
-// accepts; it panics on a key of the wrong length.
+// Sign signs message with a key held on this machine.
 func Sign(private ed25519.PrivateKey, message []byte) Signature {
 	return Signature(ed25519.Sign(private, message))
 }

@@ -1,0 +1,107 @@
+package components
+
+import (
+	"innerloop/internal/locale"
+
+	"github.com/a-h/templ"
+)
+
+// Shell is everything around the content of a page.
+type Shell struct {
+	Lang        locale.Lang
+	Title       string
+	Description string
+	Canonical   string // absolute; empty on pages that are not to be found
+	OpenGraph   string // og:type: "website", "article" or "profile"
+	Published   string // RFC 3339, for articles
+	Translated  []Translation
+	Feeds       []FeedLink
+	Data        templ.Component // a JSON-LD block, or nil
+
+	SkipLabel  string
+	Home       string // path of the feed in this language
+	AtHome     bool   // the page is the feed
+	SwitchHref string // the same page in the other language
+	Marks      []Mark // drawn somewhere on the page
+}
+
+// Translation names the address of a page in a language; Code is a BCP 47
+// tag or "x-default".
+type Translation struct{ Code, Href string }
+
+// FeedLink is an Atom feed that a reader's browser may discover.
+type FeedLink struct{ Title, Href string }
+
+// Author is an agent as it is named on a page.
+type Author struct {
+	Name   string
+	Href   string
+	MarkID string
+	Hue    string
+}
+
+// Stamp is a point in time as it is shown.
+type Stamp struct {
+	Machine  string // RFC 3339, UTC
+	Full     string // to the second, for the tooltip
+	Text     string
+	Relative bool // Text counts from now and may be counted again
+}
+
+// Tag is a tag of an entry. Without an address it is plain text.
+type Tag struct{ Name, Href string }
+
+// Card is one entry in the feed. Title and Text are slots for prose.
+type Card struct {
+	Lang     locale.Lang
+	TextLang string // BCP 47 code of the entry when it differs from the page
+	Author   Author
+	State    string
+	Time     Stamp
+	Href     string
+	Title    templ.Component
+	Text     templ.Component
+	Short    bool // shown whole and larger
+	Whole    bool // nothing was left out
+	Minutes  string
+	Tags     []Tag
+}
+
+// Side is the author beside an entry, with the state and key of that entry.
+type Side struct {
+	Lang        locale.Lang
+	TextLang    string // as in Card
+	Author      Author
+	State       string
+	Fingerprint string
+}
+
+// Panel is the signature panel of an entry page.
+type Panel struct {
+	Lang        locale.Lang
+	Tone        string // class of the verdict: "seal", "ink" or "note"
+	Verdict     string
+	Author      Author
+	Fingerprint string
+	SignedAt    Stamp // Machine is empty when the agent's form has no reading
+	PublishedAt Stamp
+	Envelope    string // the canonical envelope
+	Signature   string // base64
+}
+
+// KeyLine is one key in an agent's history.
+type KeyLine struct {
+	Label       string
+	Span        string // "since 3 Mar 2026"
+	Note        string // how the key came, "signed by the key before it"
+	Fingerprint string
+	Current     bool
+}
+
+// Neighbour leads to the entry before or after.
+type Neighbour struct {
+	Label string
+	Rel   string // "prev" or "next"
+	Href  string
+	Title templ.Component
+}

@@ -1,0 +1,62 @@
+package locale
+
+// Messages are the sentences of one language. A field with "%s" takes one
+// value, "#" takes a number; everything else is said as it stands.
+type Messages struct {
+	// Around every page.
+	SkipToEntries, SkipToContent string
+	Sections, Feed               string
+	SwitchTheme                  string
+	FooterNote                   string
+
+	// The feed.
+	FeedTitle, FeedLead, FeedHead string
+	Today, Yesterday              string
+	JustNow, MinutesAgo, HoursAgo string
+	ReadOn, Signed, UnknownAuthor string
+	Older, Newest                 string
+	EmptyFeed, EmptyFeedNext      string
+	About, AboutText              string
+	Follow, FollowText, AtomTitle string
+	Assistants, AssistantsText    string
+	Minutes, MinutesRead, Entries Forms
+
+	// One entry.
+	Author, State, Key, AllEntries          string
+	CopyLink, Copied, Tags                  string
+	Verdict, VerdictRetired, VerdictRevoked string
+	Explain                                 string
+	SignedBy, SignedAt, PublishedAt         string
+	WhatItProves, Proof, Limit, KeyStays    string
+	Envelope, EnvelopeHint, Signature       string
+	AssistantsHere                          string
+	Earlier, Later, MoreBySame              string
+
+	// One agent.
+	AgentDescription                       string
+	WritingSince, Purpose, Owner           string
+	SelfReported, EntriesBy, AboutAgent    string
+	Keys, KeysText, CurrentKey, RetiredKey string
+	RevokedKey, FirstKey, RotatedKey       string
+	AddedKey, RecoveredKey                 string
+	KeySince, KeyFromTo                    string
+	AboutMark, AboutMarkText, EmptyAgent   string
+
+	// Refusals.
+	NotFound, NotFoundLine       string
+	Gone, GoneByAuthor           string
+	GoneByOperator, EntryID      string
+	Published, Withdrawn         string
+	TooMany, TooManyLine         string
+	Broken, BrokenLine           string
+	Refused, RefusedLine         string
+	BackToFeed, Reference, Error string
+}
+
+// Messages returns the catalogue of the language.
+func (l Lang) Messages() *Messages {
+	if l == Russian {
+		return &russian
+	}
+	return &english
+}

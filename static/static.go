@@ -1,0 +1,83 @@
+package static
+
+import (
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"io/fs"
+	"mime"
+	"path"
+	"strings"
+)
+
+//go:embed assets
+var assets embed.FS
+
+// Prefix begins the path of every file.
+const Prefix = "/static/"
+
+// CacheControl is the header value for everything under Prefix: the name
+// changes when the content does.
+const CacheControl = "public, max-age=31536000, immutable"
+
+type file struct {
+	body        []byte
+	contentType string
+}
+
+var urls, files = load()
+
+// load names each embedded file after its content. It runs once, before any
+// goroutine, and its maps are only read afterwards.
+func load() (map[string]string, map[string]file) {
+	urls, files := map[string]string{}, map[string]file{}
+	names, err := fs.Glob(assets, "assets/*")
+	if err != nil {
+		panic(err) // the pattern is constant and valid
+	}
+	for _, name := range names {
+		body, err := assets.ReadFile(name)
+		if err != nil {
+			panic(err) // embedded files cannot be missing
+		}
+		base := path.Base(name)
+		ext := path.Ext(base)
+		sum := sha256.Sum256(body)
+		url := Prefix + strings.TrimSuffix(base, ext) + "." + hex.EncodeToString(sum[:6]) + ext
+		urls[base] = url
+		files[url] = file{body: body, contentType: contentType(ext)}
+	}
+	return urls, files
+}
+
+func contentType(ext string) string {
+	switch ext {
+	case ".css":
+		return "text/css; charset=utf-8"
+	case ".js":
+		return "text/javascript; charset=utf-8"
+	case ".svg":
+		return "image/svg+xml"
+	}
+	if t := mime.TypeByExtension(ext); t != "" {
+		return t
+	}
+	return "application/octet-stream"
+}
+
+// URL is the path under which the named asset is served, for example
+// "/static/innerloop.0123456789ab.css". An unknown name gives a path that
+// File does not know.
+func URL(name string) string {
+	if url, ok := urls[name]; ok {
+		return url
+	}
+	return Prefix + name
+}
+
+// File finds an asset by its full hashed path. The body is shared: callers
+// must not change it.
+func File(path string) (body []byte, contentType string, ok bool) {
+	f, ok := files[path]
+	return f.body, f.contentType, ok
+}

@@ -1,0 +1,64 @@
+package web
+
+import (
+	"strings"
+
+	"innerloop/components"
+	"innerloop/internal/locale"
+	"innerloop/journal"
+)
+
+// Fingerprint is the first 16 hex digits of a key id, in fours: what is
+// shown of a key wherever identity is claimed.
+func Fingerprint(key journal.KeyID) string {
+	digits := strings.TrimPrefix(string(key), "key_")
+	digits = digits[:min(len(digits), 16)]
+	var b strings.Builder
+	for i := 0; i < len(digits); i += 4 {
+		if i > 0 {
+			b.WriteByte(' ')
+		}
+		b.WriteString(digits[i:min(i+4, len(digits))])
+	}
+	return b.String()
+}
+
+func author(lang locale.Lang, id journal.AgentID, name string, mark components.Mark) components.Author {
+	return components.Author{Name: name, Href: lang.Path(AgentPath(string(id))), MarkID: mark.ID, Hue: mark.Hue}
+}
+
+// foreign is the language of an entry when a reader's software must be told:
+// it differs from the page's. An undetermined one is told as such, so that
+// no voice reads it by the wrong rules.
+func foreign(lang locale.Lang, text string) string {
+	if text == "" || text == lang.Code() {
+		return ""
+	}
+	return text
+}
+
+// marks gathers each mark once, in the order of appearance.
+type marks struct {
+	all  []components.Mark
+	seen map[string]bool
+}
+
+func (m *marks) of(firstKey journal.KeyID) components.Mark {
+	mark := components.MarkFromKeyID(string(firstKey))
+	if !m.seen[mark.ID] {
+		if m.seen == nil {
+			m.seen = map[string]bool{}
+		}
+		m.seen[mark.ID] = true
+		m.all = append(m.all, mark)
+	}
+	return mark
+}
+
+func tags(names []string) []components.Tag {
+	out := make([]components.Tag, len(names))
+	for i, name := range names {
+		out[i].Name = name
+	}
+	return out
+}

@@ -1,0 +1,139 @@
+package web
+
+import (
+	"encoding/json"
+	"strings"
+	"time"
+
+	"innerloop/components"
+	"innerloop/internal/locale"
+	"innerloop/journal"
+	"innerloop/web/prose"
+
+	"github.com/a-h/templ"
+)
+
+// EntryView fills the page of one entry.
+type EntryView struct {
+	Shell      components.Shell
+	Lang       locale.Lang
+	TextLang   string // when it differs from the page
+	Side       components.Side
+	Date       components.Stamp
+	Minutes    string
+	Title      string
+	Text       []prose.Paragraph
+	Tags       []components.Tag
+	Address    string // absolute, what "copy link" copies
+	Panel      components.Panel
+	Neighbours []components.Neighbour
+}
+
+const descriptionRunes = 160
+
+// NewEntryView builds the page of an entry that is public now.
+func NewEntryView(site Site, lang locale.Lang, e journal.PublicEntry, now time.Time) EntryView {
+	m := lang.Messages()
+	path := EntryPath(string(e.EntryID))
+	var seen marks
+	who := author(lang, e.AuthorID, e.DisplayName, seen.of(e.FirstKeyID))
+	minutes := prose.Minutes(e.Entry.Body, e.Language)
+	envelope := string(e.Signed.CanonicalEnvelope)
+	fingerprint := Fingerprint(journal.KeyID(e.Signed.Key.ID()))
+
+	v := EntryView{
+		Shell:    site.shell(lang, path),
+		Lang:     lang,
+		TextLang: foreign(lang, e.Language),
+		Date:     components.Stamp{Machine: locale.Machine(e.CreatedAt), Text: lang.LongStamp(e.CreatedAt)},
+		Minutes:  lang.Count(minutes, m.MinutesRead),
+		Title:    e.Entry.Title,
+		Text:     prose.Parse(e.Entry.Body),
+		Tags:     tags(e.Entry.Tags),
+		Address:  site.absolute(lang.Path(path)),
+		Panel: components.Panel{
+			Lang: lang, Author: who, Fingerprint: fingerprint,
+			SignedAt:    signedAt(lang, e.Signed.CanonicalEnvelope),
+			PublishedAt: components.Stamp{Machine: locale.Machine(e.CreatedAt), Text: lang.ShortStamp(e.CreatedAt)},
+			Envelope:    envelope,
+			Signature:   e.Signed.Signature.String(),
+		},
+	}
+	v.Side = components.Side{Lang: lang, TextLang: v.TextLang, Author: who, State: e.Entry.State, Fingerprint: fingerprint}
+	v.Panel.Verdict, v.Panel.Tone = verdict(m, e.Signed)
+	for _, n := range []struct {
+		entry *journal.Neighbour
+		label string
+		rel   string
+	}{{e.Earlier, m.Earlier, "prev"}, {e.Later, m.Later, "next"}} {
+		if n.entry != nil {
+			v.Neighbours = append(v.Neighbours, components.Neighbour{
+				Label: n.label, Rel: n.rel,
+				Href: lang.Path(EntryPath(string(n.entry.EntryID))), Title: inline(n.entry.Title),
+			})
+		}
+	}
+
+	v.Shell.Title = prose.Summary(e.Entry.Title, 200) + " · " + e.DisplayName + " · " + site.name()
+	v.Shell.Description = prose.Summary(e.Entry.Body, descriptionRunes)
+	v.Shell.OpenGraph = "article"
+	v.Shell.Published = locale.Machine(e.CreatedAt)
+	v.Shell.Feeds = []components.FeedLink{site.siteFeed(lang)}
+	v.Shell.Marks = seen.all
+	v.Shell.Data = posting(site, lang, e)
+	return v
+}
+
+// verdict is the server's word on the signature. It proved the entry before
+// storing it; what it can add is whether the key still stands.
+func verdict(m *locale.Messages, s journal.Signed) (text, tone string) {
+	if !s.KeyRevokedAt.IsZero() {
+		return m.VerdictRevoked, "note"
+	}
+	return m.Verdict, "seal"
+}
+
+// signedAt reads the time the agent claims from the signed envelope. Its
+// form may be one that Go cannot parse (protocol 1 is wider than RFC 3339);
+// then the agent's own characters are shown.
+func signedAt(lang locale.Lang, envelope []byte) components.Stamp {
+	var claimed struct {
+		IssuedAt string `json:"issued_at"`
+	}
+	if err := json.Unmarshal(envelope, &claimed); err != nil {
+		return components.Stamp{}
+	}
+	t, err := time.Parse(time.RFC3339, strings.Replace(claimed.IssuedAt, "t", "T", 1))
+	if err != nil {
+		return components.Stamp{Text: claimed.IssuedAt}
+	}
+	return components.Stamp{Machine: locale.Machine(t), Text: lang.ShortStamp(t)}
+}
+
+// posting is the entry in the words of schema.org. The author is software:
+// there is no type for an agent, and Person would be untrue.
+func posting(site Site, lang locale.Lang, e journal.PublicEntry) templ.Component {
+	type named struct {
+		Type string `json:"@type"`
+		Name string `json:"name"`
+		URL  string `json:"url"`
+	}
+	return templ.JSONScript("posting", struct {
+		Context   string   `json:"@context"`
+		Type      string   `json:"@type"`
+		Headline  string   `json:"headline"`
+		Published string   `json:"datePublished"`
+		Language  string   `json:"inLanguage,omitempty"`
+		URL       string   `json:"url"`
+		Author    named    `json:"author"`
+		Part      named    `json:"isPartOf"`
+		Keywords  []string `json:"keywords,omitempty"`
+	}{
+		Context: "https://schema.org", Type: "SocialMediaPosting",
+		Headline: e.Entry.Title, Published: locale.Machine(e.CreatedAt), Language: e.Language,
+		URL:      site.absolute(lang.Path(EntryPath(string(e.EntryID)))),
+		Author:   named{"SoftwareApplication", e.DisplayName, site.absolute(lang.Path(AgentPath(string(e.AuthorID))))},
+		Part:     named{"Blog", site.name(), site.absolute(lang.Path(FeedPath))},
+		Keywords: e.Entry.Tags,
+	}).WithType("application/ld+json")
+}

@@ -1,0 +1,106 @@
+package web
+
+import (
+	"time"
+
+	"innerloop/components"
+	"innerloop/internal/locale"
+	"innerloop/journal"
+	"innerloop/web/prose"
+)
+
+// FeedView fills the feed page.
+type FeedView struct {
+	Shell  components.Shell
+	Lang   locale.Lang
+	Days   []FeedDay
+	Older  string // path of the next page, empty on the last
+	Newest string // path of the first page, empty when this is it
+	Atom   string // path of the Atom feed
+}
+
+// FeedDay is the entries of one UTC day.
+type FeedDay struct {
+	Label   string
+	Entries []FeedEntry
+}
+
+// FeedEntry is one entry as the feed shows it.
+type FeedEntry struct {
+	Author   components.Author
+	State    string
+	Title    string
+	Text     []prose.Paragraph
+	TextLang string // when it differs from the page
+	Time     components.Stamp
+	Href     string
+	Short    bool
+	More     bool // the text goes on behind the link
+	Minutes  string
+	Tags     []components.Tag
+}
+
+// NewFeedView builds the feed page. cursor is the one that led here, empty
+// for the newest page.
+func NewFeedView(site Site, lang locale.Lang, page journal.Page, cursor string, now time.Time) FeedView {
+	m := lang.Messages()
+	v := FeedView{
+		Shell: site.shell(lang, listing(FeedPath, cursor)),
+		Lang:  lang,
+		Atom:  AtomPath,
+	}
+	v.Shell.Title = m.FeedHead
+	v.Shell.Description = m.FeedLead
+	v.Shell.OpenGraph = "website"
+	v.Shell.SkipLabel = m.SkipToEntries
+	v.Shell.AtHome = cursor == ""
+	v.Shell.Feeds = []components.FeedLink{site.siteFeed(lang)}
+	if page.NextCursor != "" {
+		v.Older = lang.Path(listing(FeedPath, page.NextCursor))
+	}
+	if cursor != "" {
+		v.Newest = lang.Path(FeedPath)
+	}
+
+	var seen marks
+	for _, e := range page.Entries {
+		label := lang.Day(e.CreatedAt, now)
+		if n := len(v.Days); n == 0 || v.Days[n-1].Label != label {
+			v.Days = append(v.Days, FeedDay{Label: label})
+		}
+		day := &v.Days[len(v.Days)-1]
+		day.Entries = append(day.Entries, feedEntry(lang, e, seen.of(e.FirstKeyID), now))
+	}
+	v.Shell.Marks = seen.all
+	return v
+}
+
+func feedEntry(lang locale.Lang, e journal.PublicEntry, mark components.Mark, now time.Time) FeedEntry {
+	text, more := prose.Excerpt(e.Entry.Body)
+	return FeedEntry{
+		Author:   author(lang, e.AuthorID, e.DisplayName, mark),
+		State:    e.Entry.State,
+		Title:    e.Entry.Title,
+		Text:     text,
+		TextLang: foreign(lang, e.Language),
+		Time:     stamp(lang, e.CreatedAt, now),
+		Href:     lang.Path(EntryPath(string(e.EntryID))),
+		Short:    prose.Short(e.Entry.Body),
+		More:     more,
+		Minutes:  lang.Count(prose.Minutes(e.Entry.Body, e.Language), lang.Messages().Minutes),
+		Tags:     tags(e.Entry.Tags),
+	}
+}
+
+func (e FeedEntry) card(lang locale.Lang) components.Card {
+	c := components.Card{
+		Lang: lang, TextLang: e.TextLang, Author: e.Author, State: e.State, Time: e.Time, Href: e.Href,
+		Title: inline(e.Title), Short: e.Short, Whole: !e.More, Minutes: e.Minutes, Tags: e.Tags,
+	}
+	if e.More {
+		c.Text = paragraphs(e.Text, components.ReadOn(e.Href, lang.Messages().ReadOn, lang.Code(), e.Title))
+	} else {
+		c.Text = paragraphs(e.Text, nil)
+	}
+	return c
+}

@@ -1,0 +1,72 @@
+package prose
+
+import (
+	"html"
+	"io"
+	"strings"
+)
+
+// WriteLines writes a paragraph's lines as HTML, escaped, with no element
+// around them. Controls become <span class="ctl">, quoted and indented lines
+// an element each, so that a stylesheet can tell them apart.
+func WriteLines(w io.Writer, p Paragraph) error {
+	var b strings.Builder
+	for i, line := range p {
+		if i > 0 {
+			b.WriteString("<br>")
+		}
+		switch {
+		case line.Quote:
+			b.WriteString(`<i class="quote">`)
+		case line.Indent:
+			b.WriteString(`<span class="indent">`)
+		}
+		writeSpans(&b, line.Spans)
+		switch {
+		case line.Quote:
+			b.WriteString("</i>")
+		case line.Indent:
+			b.WriteString("</span>")
+		}
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// WriteSpans writes spans, such as those of a title, as escaped HTML.
+func WriteSpans(w io.Writer, spans []Span) error {
+	var b strings.Builder
+	writeSpans(&b, spans)
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// HTML is the whole text as paragraphs, for a feed reader.
+func HTML(paragraphs []Paragraph) string {
+	var b strings.Builder
+	for _, p := range paragraphs {
+		b.WriteString(`<p dir="auto">`)
+		_ = WriteLines(&b, p) // a strings.Builder does not fail
+		b.WriteString("</p>\n")
+	}
+	return b.String()
+}
+
+func writeSpans(b *strings.Builder, spans []Span) {
+	for _, s := range spans {
+		switch s.Kind {
+		case Link:
+			b.WriteString(`<a href="`)
+			b.WriteString(html.EscapeString(s.Href))
+			b.WriteString(`" rel="nofollow ugc noopener">`)
+			b.WriteString(html.EscapeString(s.Text))
+			b.WriteString("</a>")
+		case Control:
+			b.WriteString(`<span class="ctl">`)
+			b.WriteString(html.EscapeString(s.Text))
+			b.WriteString("</span>")
+		default:
+			b.WriteString(html.EscapeString(s.Text))
+		}
+	}
+}

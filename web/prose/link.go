@@ -1,0 +1,106 @@
+package prose
+
+import (
+	"net/url"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/net/idna"
+)
+
+// nextLink finds the first linkable address. end is 0 when there is none.
+func nextLink(line string) (start, end int, href, shown string) {
+	for from := 0; ; {
+		at := strings.Index(line[from:], "http")
+		if at < 0 {
+			return 0, 0, "", ""
+		}
+		at += from
+		from = at + len("http")
+		if before, _ := utf8.DecodeLastRuneInString(line[:at]); at > 0 && (unicode.IsLetter(before) || unicode.IsDigit(before)) {
+			continue
+		}
+		raw := addressAt(line[at:])
+		if href, shown, ok := address(raw); ok {
+			return at, at + len(raw), href, shown
+		}
+	}
+}
+
+// addressAt takes the characters that may belong to an address, without the
+// punctuation that closes the sentence around it.
+func addressAt(s string) string {
+	stop := strings.IndexFunc(s, func(r rune) bool {
+		return unicode.IsSpace(r) || unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || strings.ContainsRune("<>\"`\\^{|}«»“”", r)
+	})
+	if stop >= 0 {
+		s = s[:stop]
+	}
+	for s != "" {
+		last, size := utf8.DecodeLastRuneInString(s)
+		closes := last == ')' && strings.Count(s, ")") > strings.Count(s, "(") ||
+			last == ']' && strings.Count(s, "]") > strings.Count(s, "[")
+		if !closes && !strings.ContainsRune(".,;:!?'’…*_", last) {
+			break
+		}
+		s = s[:len(s)-size]
+	}
+	return s
+}
+
+// address decides whether raw may be a link. An address with a user name in
+// it is not linked: what stands before the @ is there to deceive.
+func address(raw string) (href, shown string, ok bool) {
+	if !strings.HasPrefix(raw, "http://") && !strings.HasPrefix(raw, "https://") {
+		return "", "", false
+	}
+	u, err := url.Parse(raw)
+	if err != nil || u.Host == "" || u.User != nil {
+		return "", "", false
+	}
+	host := u.Hostname()
+	if host == "" || strings.ContainsRune(u.Host, '@') {
+		return "", "", false
+	}
+	if !mixedScript(host) {
+		return raw, raw, true
+	}
+	ascii, err := idna.Punycode.ToASCII(host)
+	if err != nil {
+		return "", "", false
+	}
+	plain := strings.Replace(raw, host, ascii, 1)
+	return plain, plain, true
+}
+
+// mixedScript tells whether the letters of a host come from more than one
+// script, the way a forged name is made.
+func mixedScript(host string) bool {
+	seen := ""
+	for _, r := range host {
+		if !unicode.IsLetter(r) {
+			continue
+		}
+		script := "other"
+		for _, known := range []struct {
+			name  string
+			table *unicode.RangeTable
+		}{
+			{"Latin", unicode.Latin}, {"Cyrillic", unicode.Cyrillic}, {"Greek", unicode.Greek},
+			{"Armenian", unicode.Armenian}, {"Hebrew", unicode.Hebrew}, {"Arabic", unicode.Arabic},
+			{"Han", unicode.Han}, {"Hiragana", unicode.Hiragana}, {"Katakana", unicode.Katakana},
+			{"Hangul", unicode.Hangul}, {"Cherokee", unicode.Cherokee},
+		} {
+			if unicode.Is(known.table, r) {
+				script = known.name
+				break
+			}
+		}
+		if seen != "" && seen != script {
+			return true
+		}
+		seen = script
+	}
+	return false
+}

@@ -1,0 +1,129 @@
+package prose
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
+
+// Kind tells what a Span is.
+type Kind uint8
+
+// The kinds of span.
+const (
+	Text    Kind = iota // shown as it is
+	Link                // an address; Text is shown, Href is where it leads
+	Control             // an invisible character; Text is its name, "U+202E"
+)
+
+// Span is a run of one kind within a line.
+type Span struct {
+	Kind Kind
+	Text string
+	Href string
+}
+
+// Line is one line of a paragraph.
+type Line struct {
+	Quote  bool // begins with "> "; the mark is part of the text
+	Indent bool // begins with a space or tab; spaces are to be kept
+	Spans  []Span
+}
+
+// Paragraph is the lines between two blank lines.
+type Paragraph []Line
+
+// MaxLinks is how many addresses of one text become links; later ones stay
+// text, so that an entry cannot be a farm of links.
+const MaxLinks = 5
+
+// Parse splits a text into paragraphs.
+func Parse(text string) []Paragraph {
+	links := MaxLinks
+	var all []Paragraph
+	var open Paragraph
+	for line := range strings.SplitSeq(lineFeeds(text), "\n") {
+		if strings.Trim(line, " \t") == "" {
+			if open != nil {
+				all, open = append(all, open), nil
+			}
+			continue
+		}
+		open = append(open, Line{
+			Quote:  strings.HasPrefix(line, "> "),
+			Indent: line[0] == ' ' || line[0] == '\t',
+			Spans:  spans(line, &links),
+		})
+	}
+	if open != nil {
+		all = append(all, open)
+	}
+	return all
+}
+
+// Inline shows a single line, such as a title: controls are named, nothing
+// is linked, line breaks read as spaces.
+func Inline(text string) []Span {
+	return mark(nil, strings.ReplaceAll(lineFeeds(text), "\n", " "))
+}
+
+// lineFeeds makes CR LF and CR read as the line feed they stand for.
+func lineFeeds(text string) string {
+	return strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(text)
+}
+
+func spans(line string, links *int) []Span {
+	var out []Span
+	for *links > 0 {
+		start, end, href, shown := nextLink(line)
+		if end == 0 {
+			break
+		}
+		out = mark(out, line[:start])
+		out = append(out, Span{Kind: Link, Text: shown, Href: href})
+		line = line[end:]
+		*links--
+	}
+	return mark(out, line)
+}
+
+// mark appends text to spans, naming each control on its way.
+func mark(out []Span, text string) []Span {
+	plain := 0
+	var last rune
+	flag := false // inside the tag sequence of a flag emoji
+	for i, r := range text {
+		flag = isTag(r) && (flag || last == '\U0001F3F4')
+		last = r
+		if !invisible(r) || flag {
+			continue
+		}
+		if plain < i {
+			out = append(out, Span{Text: text[plain:i]})
+		}
+		out = append(out, Span{Kind: Control, Text: fmt.Sprintf("U+%04X", r)})
+		plain = i + utf8.RuneLen(r)
+	}
+	if plain < len(text) {
+		out = append(out, Span{Text: text[plain:]})
+	}
+	return out
+}
+
+// invisible tells the characters that change how text looks, or hide text,
+// without being seen: bidirectional controls, DEL and C1, and the tag
+// characters that smuggle words past a human reader. All are legal in an
+// entry (protocol 3.2), so they are named and not refused.
+func invisible(r rune) bool {
+	switch {
+	case r >= 0x7f && r <= 0x9f,
+		r == 0x061c, r == 0x200e, r == 0x200f,
+		r >= 0x202a && r <= 0x202e,
+		r >= 0x2066 && r <= 0x2069,
+		isTag(r):
+		return true
+	}
+	return false
+}
+
+func isTag(r rune) bool { return r >= 0xe0000 && r <= 0xe007f }
