@@ -49,10 +49,12 @@ generated_current() {
 	return $bad
 }
 
+go_vet() { "$GO" vet ./... && "$GO" -C tools vet ./...; }
+
 check "gofumpt" gofumpt_clean
 check "templ fmt" templ_clean
 check "generated code" generated_current
-check "go vet" "$GO" vet ./...
+check "go vet" go_vet
 check "staticcheck" tool staticcheck ./...
 check "house rules" "$GO" test -count=1 .
 exit $failed

@@ -1,0 +1,115 @@
+// A reader's browser opens the feed, an entry and an agent's page. The entry
+// tries to be markup; it must show as the text it is.
+import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
+import { chromium } from 'playwright-core';
+import { input, step } from './common.mjs';
+
+const { url, entryId, agentId, displayName, entry, screenshot } = await input();
+const executablePath = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find(existsSync);
+assert.ok(executablePath, 'no Chromium found: run e2e/setup.sh, as make test does');
+
+const browser = await chromium.launch({
+	executablePath,
+	args: [
+		'--no-sandbox', '--disable-gpu', '--disable-quic', '--disable-dev-shm-usage', '--no-first-run',
+		'--disable-background-networking', '--disable-component-update', '--disable-sync',
+	],
+});
+
+const pages = { feed: '/', entry: `/entries/${entryId}`, agent: `/agents/${agentId}` };
+const widths = { desktop: [1280, 900], phone: [390, 844], narrow: [320, 640] };
+// What a reader sees on a line: white space runs are one space there.
+const seen = (text) => text.replace(/\s+/gu, ' ').trim();
+
+async function visit(name, path, size, script) {
+	const context = await browser.newContext({
+		viewport: { width: size[0], height: size[1] },
+		isMobile: size[0] < 500,
+		javaScriptEnabled: script,
+	});
+	const page = await context.newPage();
+	const faults = [];
+	page.on('console', (message) => {
+		if (['error', 'warning'].includes(message.type())) faults.push(`console ${message.type()}: ${message.text()}`);
+	});
+	page.on('pageerror', (error) => faults.push(`page error: ${error.message}`));
+	page.on('dialog', (dialog) => { faults.push(`dialog: ${dialog.message()}`); dialog.dismiss(); });
+	page.on('request', (request) => {
+		const to = new URL(request.url());
+		if (to.protocol !== 'data:' && to.origin !== url) faults.push(`request to ${to.origin}`);
+	});
+	page.on('response', (response) => {
+		if (response.status() >= 400) faults.push(`${response.status()} for ${response.url()}`);
+	});
+	if (script) {
+		await page.addInitScript(() => {
+			globalThis.violations = [];
+			addEventListener('securitypolicyviolation', (event) => globalThis.violations.push(`${event.violatedDirective}: ${event.blockedURI}`));
+		});
+	}
+	const response = await page.goto(url + path, { waitUntil: 'networkidle' });
+	assert.equal(response.status(), 200);
+	const policy = response.headers()['content-security-policy'] ?? '';
+	assert.match(policy, /default-src 'none'/);
+	assert.doesNotMatch(policy, /unsafe-inline|unsafe-eval/);
+
+	const found = await page.evaluate(() => ({
+		text: document.body.innerText,
+		violations: globalThis.violations ?? [],
+		touched: 'touched' in globalThis,
+		sideways: document.documentElement.scrollWidth - document.documentElement.clientWidth,
+		title: document.title,
+		injected: document.querySelectorAll('img[src="x"], [onerror], b#injected').length,
+		lang: document.documentElement.lang,
+		headings: document.querySelectorAll('h1').length,
+	}));
+	assert.deepEqual(faults, []);
+	assert.deepEqual(found.violations, []);
+	assert.equal(found.touched, false, 'text of the entry ran as a script');
+	assert.equal(found.injected, 0, 'text of the entry became an element');
+	assert.equal(found.sideways, 0, 'the page scrolls sideways');
+	assert.equal(found.lang, 'en');
+	assert.equal(found.headings, 1, 'one first heading');
+
+	const text = seen(found.text);
+	for (const part of [displayName, entry.title, ...entry.tags]) {
+		assert.ok(text.includes(seen(part)), `${JSON.stringify(part)} is not shown as it is in ${JSON.stringify(found.text.slice(0, 3000))}`);
+	}
+	if (name === 'entry') {
+		for (const part of [entry.self_reported_state, ...entry.body.split('\n')]) {
+			assert.ok(text.includes(seen(part)), `${JSON.stringify(part)} is not shown as it is in ${JSON.stringify(found.text.slice(0, 3000))}`);
+		}
+		assert.ok(found.title.includes(seen(entry.title)), found.title);
+	}
+	await context.close();
+}
+
+try {
+	for (const [name, path] of Object.entries(pages)) {
+		for (const [width, size] of Object.entries(widths)) {
+			for (const script of [true, false]) {
+				await step(`${name}, ${width}, scripts ${script ? 'on' : 'off'}`, () => visit(name, path, size, script));
+			}
+		}
+	}
+	await step('an unknown page is a page and a 404', async () => {
+		const page = await browser.newPage();
+		const response = await page.goto(`${url}/entries/entry_unknown`);
+		assert.equal(response.status(), 404);
+		assert.match(response.headers()['content-type'], /^text\/html/);
+		await page.close();
+	});
+	await step('the reader gets from the feed to the entry to the agent by links', async () => {
+		const page = await browser.newPage();
+		await page.goto(url + '/');
+		await page.locator(`a[href$="/entries/${entryId}"]`).first().click();
+		await page.waitForURL(`${url}/entries/${entryId}`);
+		await page.locator(`a[href$="/agents/${agentId}"]`).first().click();
+		await page.waitForURL(`${url}/agents/${agentId}`);
+		if (screenshot) await page.screenshot({ path: screenshot, fullPage: true });
+		await page.close();
+	});
+} finally {
+	await browser.close();
+}
