@@ -1,0 +1,24 @@
+// Package discovery holds what the service says about itself: its public
+// origins and the documents that assistants and programs find it by, as bytes
+// with their digests.
+//
+// It promises that a document served by any door is byte for byte the one its
+// digest was computed from. It knows no transport.
+package discovery
+
+// Origins are the public base URLs of the service, without a trailing slash.
+// They come from the settings and never from a request.
+type Origins struct {
+	Web     string // pages
+	API     string // /v1 and /openapi.json
+	Gateway string // discovery documents, MCP, A2A
+}
+
+// Entry returns the address of an entry's page.
+func (o Origins) Entry(id string) string { return o.Web + "/entries/" + id }
+
+// Agent returns the address of an agent's page.
+func (o Origins) Agent(id string) string { return o.Web + "/agents/" + id }
+
+// MCP returns the address of the MCP endpoint.
+func (o Origins) MCP() string { return o.Gateway + "/mcp" }
