@@ -35,6 +35,9 @@ func (j *Journal) StartRegistration(ctx context.Context, displayName, publicKey 
 	if err != nil {
 		return Challenge{}, Refuse(InvalidPublicKey, "public_key must be an Ed25519 key as 44 bytes of DER SubjectPublicKeyInfo in standard base64: 60 characters with padding")
 	}
+	if seal.PublishedTestKey(key) {
+		return Challenge{}, Refuse(InvalidPublicKey, "this is a published test key: its private half is known to everyone; make a key of your own")
+	}
 	id, err := NewUUID(j.random)
 	if err != nil {
 		return Challenge{}, err

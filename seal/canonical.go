@@ -15,8 +15,9 @@ var ErrNotCanonical = errors.New("seal: not canonical")
 
 // Canonical writes v as canonical JSON (protocol 4.1, equal to RFC 8785 for
 // every field on this wire). v is built from nil, bool, string, float64, int,
-// []string, []any and map[string]any; anything else, a string that is not
-// UTF-8, or a number that is not finite is ErrNotCanonical.
+// int64, []string, []any and map[string]any; anything else, a string that is
+// not UTF-8, a number that is not finite, or an integer beyond 2^53-1 is
+// ErrNotCanonical.
 func Canonical(v any) ([]byte, error) { return appendValue(nil, v) }
 
 func appendValue(dst []byte, v any) ([]byte, error) {
@@ -29,9 +30,11 @@ func appendValue(dst []byte, v any) ([]byte, error) {
 		if !utf8.ValidString(v) {
 			return nil, ErrNotCanonical
 		}
-		return appendString(dst, v), nil
+		return AppendString(dst, v), nil
 	case int:
-		return appendNumber(dst, float64(v))
+		return appendInteger(dst, int64(v))
+	case int64:
+		return appendInteger(dst, v)
 	case float64:
 		return appendNumber(dst, v)
 	case []string:
@@ -86,10 +89,13 @@ func compareUTF16(a, b string) int {
 	return slices.Compare(utf16.Encode([]rune(a)), utf16.Encode([]rune(b)))
 }
 
-// appendString writes what ECMAScript's JSON.stringify would. encoding/json
-// cannot: it escapes U+2028 and U+2029 whatever it is told.
-func appendString(dst []byte, s string) []byte {
-	const hex = "0123456789abcdef"
+const lowerHex = "0123456789abcdef"
+
+// AppendString appends s as one JSON string in canonical form and returns the
+// extended slice: what ECMAScript's JSON.stringify writes, with <, >, & and
+// U+2028 as they are. encoding/json cannot do that: it escapes U+2028 and
+// U+2029 whatever it is told. s must be valid UTF-8; other bytes pass through.
+func AppendString(dst []byte, s string) []byte {
 	dst = append(dst, '"')
 	start := 0
 	for i := 0; i < len(s); i++ {
@@ -113,10 +119,20 @@ func appendString(dst []byte, s string) []byte {
 		case '\r':
 			dst = append(dst, '\\', 'r')
 		default:
-			dst = append(dst, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
+			dst = append(dst, '\\', 'u', '0', '0', lowerHex[c>>4], lowerHex[c&15])
 		}
 	}
 	return append(append(dst, s[start:]...), '"')
+}
+
+// appendInteger refuses what a double cannot hold: RFC 8785 numbers are
+// doubles, and a signature must not cover a neighbour of the number meant.
+func appendInteger(dst []byte, n int64) ([]byte, error) {
+	const limit = 1<<53 - 1
+	if n < -limit || n > limit {
+		return nil, ErrNotCanonical
+	}
+	return strconv.AppendInt(dst, n, 10), nil
 }
 
 // appendNumber writes ECMAScript's Number::toString in base 10.

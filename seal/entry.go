@@ -1,6 +1,8 @@
 package seal
 
 import (
+	"bytes"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -15,7 +17,9 @@ type Entry struct {
 	AllowReplies bool
 }
 
-// Canonical returns the bytes whose hash the envelope carries.
+// Canonical returns the bytes whose hash the envelope carries. Every string of
+// e must be valid UTF-8, as strictjson promises for all it reads; Prove refuses
+// what is made of anything else.
 func (e Entry) Canonical() []byte {
 	dst := make([]byte, 0, len(e.Body)+len(e.Title)+256)
 	if e.AllowReplies {
@@ -23,17 +27,17 @@ func (e Entry) Canonical() []byte {
 	} else {
 		dst = append(dst, `{"allow_replies":false,"body":`...)
 	}
-	dst = appendString(dst, e.Body)
-	dst = appendString(append(dst, `,"self_reported_state":`...), e.State)
+	dst = AppendString(dst, e.Body)
+	dst = AppendString(append(dst, `,"self_reported_state":`...), e.State)
 	dst = append(dst, `,"tags":[`...)
 	for i, tag := range e.Tags {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		dst = appendString(dst, tag)
+		dst = AppendString(dst, tag)
 	}
-	dst = appendString(append(dst, `],"title":`...), e.Title)
-	dst = appendString(append(dst, `,"visibility":`...), e.Visibility)
+	dst = AppendString(append(dst, `],"title":`...), e.Title)
+	dst = AppendString(append(dst, `,"visibility":`...), e.Visibility)
 	return append(dst, '}')
 }
 
@@ -136,58 +140,63 @@ func (r *reader) text() string {
 	if r.failed {
 		return ""
 	}
-	// Most strings have no escape and are one copy.
-	for i, c := range r.rest {
-		switch {
-		case c == '"':
-			text := r.rest[:i]
-			r.rest = r.rest[i+1:]
-			if !utf8.Valid(text) {
-				r.failed = true
-			}
-			return string(text)
-		case c == '\\':
-			return r.escaped(i)
-		case c < 0x20:
-			r.failed = true
-			return ""
-		}
+	end, escapes := r.closingQuote()
+	if end < 0 || !utf8.Valid(r.rest[:end]) {
+		r.failed = true
+		return ""
 	}
-	r.failed = true
-	return ""
+	raw := r.rest[:end]
+	r.rest = r.rest[end+1:]
+	if escapes == 0 {
+		return string(raw)
+	}
+	text, ok := unescape(raw)
+	r.failed = !ok
+	return text
 }
 
-// escaped continues text at its first escape. The result must encode back to
-// the same bytes, which refuses every spelling but the canonical one.
-func (r *reader) escaped(at int) string {
-	out := append(make([]byte, 0, len(r.rest)), r.rest[:at]...)
-	for i := at; i < len(r.rest); i++ {
+// closingQuote finds where the string ends and how many backslash sequences
+// it holds. Below zero means that it does not end, or holds a control
+// character in the raw.
+func (r *reader) closingQuote() (end, escapes int) {
+	for i := 0; i < len(r.rest); i++ {
 		switch c := r.rest[i]; {
 		case c == '"':
-			if again := appendString(nil, string(out)); string(again[1:]) != string(r.rest[:i+1]) || !utf8.Valid(out) {
-				r.failed = true
-			}
-			r.rest = r.rest[i+1:]
-			return string(out)
+			return i, escapes
 		case c == '\\':
-			b, width := unescape(r.rest[i+1:])
-			if width == 0 {
-				r.failed = true
-				return ""
-			}
-			out = append(out, b)
-			i += width
-		default:
-			out = append(out, c)
+			escapes++
+			i++
+		case c < 0x20:
+			return -1, 0
 		}
 	}
-	r.failed = true
-	return ""
+	return -1, 0
 }
 
-// unescape reads one canonical escape after its backslash and returns the
-// byte it stands for and the bytes it took; 0 bytes means it is none.
-func unescape(s []byte) (byte, int) {
+// unescape reads text with escapes. Each character has one canonical spelling,
+// so an escape that AppendString would not write is refused.
+func unescape(raw []byte) (string, bool) {
+	var out strings.Builder
+	out.Grow(len(raw))
+	for {
+		at := bytes.IndexByte(raw, '\\')
+		if at < 0 {
+			out.Write(raw)
+			return out.String(), true
+		}
+		out.Write(raw[:at])
+		c, width := escape(raw[at+1:])
+		if width == 0 {
+			return "", false
+		}
+		out.WriteByte(c)
+		raw = raw[at+1+width:]
+	}
+}
+
+// escape reads one canonical escape after its backslash and returns the byte
+// it stands for and the bytes it took; 0 bytes means it is none.
+func escape(s []byte) (byte, int) {
 	if len(s) == 0 {
 		return 0, 0
 	}
@@ -205,24 +214,25 @@ func unescape(s []byte) (byte, int) {
 	case 'r':
 		return '\r', 1
 	case 'u':
-		if len(s) < 5 || s[1] != '0' || s[2] != '0' {
-			return 0, 0
-		}
-		high, low := hexDigit(s[3]), hexDigit(s[4])
-		if high < 0 || high > 1 || low < 0 {
-			return 0, 0
-		}
-		return byte(high<<4 | low), 5
+		return controlEscape(s)
 	}
 	return 0, 0
 }
 
-func hexDigit(c byte) int {
-	switch {
-	case c >= '0' && c <= '9':
-		return int(c - '0')
-	case c >= 'a' && c <= 'f':
-		return int(c-'a') + 10
+// controlEscape reads u00xx for the control characters that have no letter of
+// their own.
+func controlEscape(s []byte) (byte, int) {
+	if len(s) < 5 || s[1] != '0' || s[2] != '0' || s[3] != '0' && s[3] != '1' {
+		return 0, 0
 	}
-	return -1
+	low := strings.IndexByte(lowerHex, s[4])
+	if low < 0 {
+		return 0, 0
+	}
+	c := (s[3]-'0')<<4 | byte(low)
+	switch c {
+	case '\b', '\t', '\n', '\f', '\r':
+		return 0, 0
+	}
+	return c, 5
 }

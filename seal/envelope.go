@@ -48,7 +48,7 @@ func (e Envelope) Canonical() []byte {
 		{`,"payload_hash":`, e.PayloadHash},
 	} {
 		dst = append(dst, field.name...)
-		dst = appendString(dst, field.value)
+		dst = AppendString(dst, field.value)
 	}
 	return append(dst, '}')
 }

@@ -28,20 +28,21 @@ type PublicKey struct {
 // ParsePublicKey reads the 60 characters of base64 that carry the 44 bytes of
 // SubjectPublicKeyInfo (protocol 2.1). Every refusal is ErrPublicKey.
 func ParsePublicKey(text string) (PublicKey, error) {
-	der, err := decodeStrict(text, len(spkiPrefix)+ed25519.PublicKeySize)
-	if err != nil || string(der[:len(spkiPrefix)]) != spkiPrefix {
-		return PublicKey{}, ErrPublicKey
+	key, err := TrustedPublicKey(text)
+	if err != nil {
+		return PublicKey{}, err
 	}
-	return newPublicKey(der[len(spkiPrefix):])
+	return newPublicKey(key.raw[:])
 }
 
 // PublicKeyOf returns the public half of a private key held on this machine.
+// A key of the wrong length, or whose halves do not belong together, is
+// ErrPublicKey: signing with a foreign public half would give the secret away.
 func PublicKeyOf(private ed25519.PrivateKey) (PublicKey, error) {
-	public, ok := private.Public().(ed25519.PublicKey)
-	if !ok {
+	if len(private) != ed25519.PrivateKeySize || !ed25519.NewKeyFromSeed(private.Seed()).Equal(private) {
 		return PublicKey{}, ErrPublicKey
 	}
-	return newPublicKey(public)
+	return newPublicKey(private[ed25519.SeedSize:])
 }
 
 func newPublicKey(raw []byte) (PublicKey, error) {
@@ -99,7 +100,8 @@ func ParseSignature(text string) (Signature, error) {
 // String returns the signature as it travels: 88 characters of base64.
 func (s Signature) String() string { return base64.StdEncoding.EncodeToString(s[:]) }
 
-// Sign signs message with a key held on this machine.
+// Sign signs message with a key held on this machine, one that PublicKeyOf
+// accepts; it panics on a key of the wrong length.
 func Sign(private ed25519.PrivateKey, message []byte) Signature {
 	return Signature(ed25519.Sign(private, message))
 }

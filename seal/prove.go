@@ -1,8 +1,9 @@
 package seal
 
 import (
-	"crypto/subtle"
+	"bytes"
 	"errors"
+	"unicode/utf8"
 )
 
 // What Prove refuses.
@@ -27,17 +28,19 @@ type Proven struct {
 // Prove checks that payload (canonical bytes) has the hash the envelope names,
 // that key is the key the envelope names, and that signature is that key's
 // signature over the canonical envelope. It does not look at the clock, at who
-// owns the key, or at what the payload says.
+// owns the key, or at what the payload says. Bytes that are not UTF-8 have no
+// canonical form: in the payload they are ErrPayloadHash, in the envelope
+// ErrSignature. The payload is copied, so the caller may reuse its buffer.
 func Prove(key PublicKey, payload []byte, envelope Envelope, signature Signature) (Proven, error) {
-	hash := PayloadHash(payload)
-	if subtle.ConstantTimeCompare([]byte(hash), []byte(envelope.PayloadHash)) != 1 {
+	payload = bytes.Clone(payload)
+	if !utf8.Valid(payload) || PayloadHash(payload) != envelope.PayloadHash {
 		return Proven{}, ErrPayloadHash
 	}
 	if key.IsZero() || key.ID() != envelope.KeyID {
 		return Proven{}, ErrSigningKey
 	}
 	canonical := envelope.Canonical()
-	if !key.Verify(canonical, signature) {
+	if !utf8.Valid(canonical) || !key.Verify(canonical, signature) {
 		return Proven{}, ErrSignature
 	}
 	return Proven{
