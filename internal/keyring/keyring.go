@@ -4,10 +4,12 @@
 // It promises that keys of different purposes are independent (HKDF-SHA-256
 // with the purpose as info, RFC 5869), that values made under an earlier
 // master key stay checkable while that key is given, and that comparison takes
-// constant time. It never prints a key.
+// constant time. No way of printing a Ring, a Key or a value that holds one
+// shows a key.
 package keyring
 
 import (
+	"bytes"
 	"crypto/hkdf"
 	"crypto/hmac"
 	"crypto/sha256"
@@ -32,9 +34,19 @@ type Mac struct {
 type Ring struct{ masters []master }
 
 type master struct {
-	id  string
-	key []byte
+	fingerprint string // 32 hex digits
+	key         secret
 }
+
+// A secret hands out its bytes, and fmt can only print its address. Neither a
+// pointer nor a String method is enough: fmt follows a pointer under a wrong
+// verb, and calls no method of a field that is not exported.
+type secret func() []byte
+
+func keep(key []byte) secret { return func() []byte { return key } }
+
+// id is what a Mac names its master key by: 8 hex digits.
+func (m master) id() string { return m.fingerprint[:8] }
 
 // New makes a ring. The first key is current and makes new values; the others
 // only check old ones.
@@ -44,57 +56,54 @@ func New(current []byte, previous ...[]byte) (*Ring, error) {
 		if len(key) != MasterSize {
 			return nil, ErrMasterKey
 		}
-		print, err := derive(key, "fingerprint")
+		held := keep(bytes.Clone(key))
+		mark, err := derive(held, "fingerprint")
 		if err != nil {
 			return nil, err
 		}
-		r.masters = append(r.masters, master{id: hex.EncodeToString(print[:4]), key: append([]byte(nil), key...)})
+		r.masters = append(r.masters, master{fingerprint: hex.EncodeToString(mark()[:16]), key: held})
 	}
 	return r, nil
 }
 
-func derive(key []byte, purpose string) ([]byte, error) {
-	derived, err := hkdf.Key(sha256.New, key, nil, "innerloop "+purpose, 32)
+func derive(key secret, purpose string) (secret, error) {
+	derived, err := hkdf.Key(sha256.New, key(), nil, "innerloop "+purpose, MasterSize)
 	if err != nil {
 		return nil, fmt.Errorf("derive %s key: %w", purpose, err)
 	}
-	return derived, nil
+	return keep(derived), nil
 }
 
 // Fingerprint identifies the current master key and reveals nothing of it: 32
 // hex digits.
-func (r *Ring) Fingerprint() string {
-	print, err := derive(r.masters[0].key, "fingerprint")
-	if err != nil {
-		panic(err) // unreachable: the same derivation succeeded in New
-	}
-	return hex.EncodeToString(print[:16])
-}
+func (r *Ring) Fingerprint() string { return r.masters[0].fingerprint }
 
 // Current returns the id of the current master key.
-func (r *Ring) Current() string { return r.masters[0].id }
+func (r *Ring) Current() string { return r.masters[0].id() }
 
-// A Key is the key of one purpose.
+// A Key is the key of one purpose. The zero Key equals nothing and cannot make
+// a Mac.
 type Key struct {
 	current string
-	keys    map[string][]byte
+	keys    map[string]secret
 }
 
 // For returns the key of one purpose, such as "cursor" or "receipt".
 func (r *Ring) For(purpose string) (Key, error) {
-	k := Key{current: r.Current(), keys: map[string][]byte{}}
+	k := Key{current: r.Current(), keys: map[string]secret{}}
 	for _, m := range r.masters {
 		derived, err := derive(m.key, purpose)
 		if err != nil {
 			return Key{}, err
 		}
-		k.keys[m.id] = derived
+		k.keys[m.id()] = derived
 	}
 	return k, nil
 }
 
 // Mac hashes the parts under the current key. Each part is preceded by its
-// length, so that parts cannot be shifted into one another.
+// length, so that parts cannot be shifted into one another. It panics on the
+// zero Key: a hash under no key would look secret and not be.
 func (k Key) Mac(parts ...[]byte) Mac {
 	return Mac{KeyID: k.current, Sum: sum(k.keys[k.current], parts)}
 }
@@ -106,8 +115,8 @@ func (k Key) Equal(mac Mac, parts ...[]byte) bool {
 	return ok && hmac.Equal(mac.Sum, sum(key, parts))
 }
 
-func sum(key []byte, parts [][]byte) []byte {
-	h := hmac.New(sha256.New, key)
+func sum(key secret, parts [][]byte) []byte {
+	h := hmac.New(sha256.New, key())
 	for _, part := range parts {
 		n := uint64(len(part))
 		h.Write([]byte{byte(n >> 56), byte(n >> 48), byte(n >> 40), byte(n >> 32), byte(n >> 24), byte(n >> 16), byte(n >> 8), byte(n)})

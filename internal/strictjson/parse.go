@@ -2,12 +2,15 @@ package strictjson
 
 import (
 	"fmt"
-	"strconv"
 	"unicode/utf8"
 )
 
-// MaxDepth is the deepest nesting that Parse follows.
-const MaxDepth = 16
+// Limits of one text. MaxValues bounds memory: a value costs tens of bytes,
+// the two bytes of text that make one would otherwise be multiplied freely.
+const (
+	MaxDepth  = 16      // objects and arrays inside one another
+	MaxValues = 1 << 17 // values in all, members of objects included
+)
 
 // An Error says where in the text a rule was broken. It never quotes a value.
 type Error struct {
@@ -21,10 +24,11 @@ func (e *Error) Error() string { return fmt.Sprintf("%s at byte %d", e.Rule, e.O
 func Parse(data []byte) (Value, error) {
 	p := parser{data: data}
 	if !utf8.Valid(data) {
+		p.at = validPrefix(data)
 		return Value{}, p.fail("text is not valid UTF-8")
 	}
 	p.space()
-	v, err := p.value(1)
+	v, err := p.value(0)
 	if err != nil {
 		return Value{}, err
 	}
@@ -35,9 +39,23 @@ func Parse(data []byte) (Value, error) {
 	return v, nil
 }
 
+// validPrefix is how many bytes of data are valid UTF-8 from the start.
+func validPrefix(data []byte) int {
+	at := 0
+	for at < len(data) {
+		r, width := utf8.DecodeRune(data[at:])
+		if r == utf8.RuneError && width == 1 {
+			break
+		}
+		at += width
+	}
+	return at
+}
+
 type parser struct {
-	data []byte
-	at   int
+	data   []byte
+	at     int
+	values int
 }
 
 func (p *parser) fail(rule string) error { return &Error{Offset: p.at, Rule: rule} }
@@ -69,18 +87,24 @@ func (p *parser) accept(c byte) bool {
 	return false
 }
 
+// value reads one value that stands inside depth objects and arrays.
 func (p *parser) value(depth int) (Value, error) {
-	if depth > MaxDepth {
-		return Value{}, p.fail("JSON is nested too deeply")
+	if p.values++; p.values > MaxValues {
+		return Value{}, p.fail("JSON has too many values")
 	}
 	switch c := p.peek(); {
+	case (c == '{' || c == '[') && depth == MaxDepth:
+		return Value{}, p.fail("JSON is nested too deeply")
 	case c == '{':
-		return p.object(depth)
+		return p.object(depth + 1)
 	case c == '[':
-		return p.array(depth)
+		return p.array(depth + 1)
 	case c == '"':
 		text, err := p.str()
-		return Value{kind: String, text: text}, err
+		if err != nil {
+			return Value{}, err
+		}
+		return Value{kind: String, text: text}, nil
 	case c == '-' || c >= '0' && c <= '9':
 		return p.number()
 	case c == 't':
@@ -106,10 +130,10 @@ func (p *parser) word(word string, kind Kind) (Value, error) {
 
 func (p *parser) object(depth int) (Value, error) {
 	p.at++
-	v := Value{kind: Object}
+	var members []Member
 	p.space()
 	if p.accept('}') {
-		return v, nil
+		return Value{kind: Object}, nil
 	}
 	seen := keySet{}
 	for {
@@ -121,7 +145,7 @@ func (p *parser) object(depth int) (Value, error) {
 		if err != nil {
 			return Value{}, err
 		}
-		if !seen.add(v.members, name) {
+		if !seen.add(members, name) {
 			return Value{}, p.fail("a key occurs twice in one object")
 		}
 		p.space()
@@ -129,14 +153,14 @@ func (p *parser) object(depth int) (Value, error) {
 			return Value{}, p.fail("a colon is expected")
 		}
 		p.space()
-		item, err := p.value(depth + 1)
+		item, err := p.value(depth)
 		if err != nil {
 			return Value{}, err
 		}
-		v.members = append(v.members, Member{Name: name, Value: item})
+		members = append(members, Member{Name: name, Value: item})
 		p.space()
 		if p.accept('}') {
-			return v, nil
+			return Value{kind: Object, parts: &parts{members: members}}, nil
 		}
 		if !p.accept(',') {
 			return Value{}, p.fail("a comma or the end of the object is expected")
@@ -173,21 +197,21 @@ func (s *keySet) add(members []Member, name string) bool {
 
 func (p *parser) array(depth int) (Value, error) {
 	p.at++
-	v := Value{kind: Array}
+	var items []Value
 	p.space()
 	if p.accept(']') {
-		return v, nil
+		return Value{kind: Array}, nil
 	}
 	for {
 		p.space()
-		item, err := p.value(depth + 1)
+		item, err := p.value(depth)
 		if err != nil {
 			return Value{}, err
 		}
-		v.items = append(v.items, item)
+		items = append(items, item)
 		p.space()
 		if p.accept(']') {
-			return v, nil
+			return Value{kind: Array, parts: &parts{items: items}}, nil
 		}
 		if !p.accept(',') {
 			return Value{}, p.fail("a comma or the end of the array is expected")
@@ -303,14 +327,20 @@ func (p *parser) hex4() (rune, bool) {
 	if len(p.data)-p.at < 5 {
 		return 0, false
 	}
-	digits := string(p.data[p.at+1 : p.at+5])
-	if digits[0] == '+' || digits[0] == '-' || digits[0] == '_' {
-		return 0, false
-	}
-	n, err := strconv.ParseUint(digits, 16, 32)
-	if err != nil {
-		return 0, false
+	var r rune
+	for _, c := range p.data[p.at+1 : p.at+5] {
+		switch {
+		case c >= '0' && c <= '9':
+			c -= '0'
+		case c >= 'a' && c <= 'f':
+			c -= 'a' - 10
+		case c >= 'A' && c <= 'F':
+			c -= 'A' - 10
+		default:
+			return 0, false
+		}
+		r = r<<4 | rune(c)
 	}
 	p.at += 5
-	return rune(n), true
+	return r, true
 }

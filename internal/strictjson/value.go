@@ -1,6 +1,7 @@
 package strictjson
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -21,8 +22,14 @@ const (
 
 // A Value is one parsed JSON value.
 type Value struct {
-	kind    Kind
-	text    string // the string, the number's literal, or "true"
+	kind  Kind
+	text  string // the string, the number's literal, or "true"
+	parts *parts // of an array or object that is not empty
+}
+
+// parts stand behind a pointer to keep a scalar small: an array of a hundred
+// thousand zeros should not cost a hundred bytes each.
+type parts struct {
 	items   []Value
 	members []Member
 }
@@ -56,15 +63,26 @@ func (v Value) Int() (int64, bool) {
 	return n, err == nil && n >= -limit && n <= limit
 }
 
-// Items returns the elements of an array.
-func (v Value) Items() []Value { return v.items }
+// Items returns the elements of an array, and nothing for any other kind.
+func (v Value) Items() []Value {
+	if v.parts == nil {
+		return nil
+	}
+	return v.parts.items
+}
 
-// Members returns the keys of an object with their values.
-func (v Value) Members() []Member { return v.members }
+// Members returns the keys of an object with their values in the order
+// received, and nothing for any other kind.
+func (v Value) Members() []Member {
+	if v.parts == nil {
+		return nil
+	}
+	return v.parts.members
+}
 
 // Get returns the member called exactly name.
 func (v Value) Get(name string) (Value, bool) {
-	for _, m := range v.members {
+	for _, m := range v.Members() {
 		if m.Name == name {
 			return m.Value, true
 		}
@@ -80,21 +98,12 @@ func (v Value) Keys(required, optional []string) (missing, unexpected []string) 
 			missing = append(missing, name)
 		}
 	}
-	for _, m := range v.members {
-		if !contains(required, m.Name) && !contains(optional, m.Name) {
+	for _, m := range v.Members() {
+		if !slices.Contains(required, m.Name) && !slices.Contains(optional, m.Name) {
 			unexpected = append(unexpected, m.Name)
 		}
 	}
 	return missing, unexpected
-}
-
-func contains(names []string, name string) bool {
-	for _, n := range names {
-		if n == name {
-			return true
-		}
-	}
-	return false
 }
 
 // SafeName returns a key for use in an error message, or a neutral phrase when
