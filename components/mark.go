@@ -101,9 +101,14 @@ func figure(lobes int, peak, valley, softness float64, copies int) Figure {
 		return number(x) + " " + number(y)
 	}
 	var path strings.Builder
-	path.WriteString("M" + at(0, 0))
+	// Handles are alike on both sides of a point, so after the first segment
+	// the shorthand S, which mirrors the last handle, says it all.
+	path.WriteString("M" + at(0, 0) + "C" + at(0, 1) + " ")
 	for i := 1; i <= 2*lobes; i++ {
-		path.WriteString("C" + at(i-1, 1) + " " + at(i, -1) + " " + at(i, 0))
+		if i > 1 {
+			path.WriteString("S")
+		}
+		path.WriteString(at(i, -1) + " " + at(i, 0))
 	}
 	path.WriteString("z")
 

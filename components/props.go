@@ -51,12 +51,13 @@ type Stamp struct {
 // Tag is a tag of an entry. Without an address it is plain text.
 type Tag struct{ Name, Href string }
 
-// Card is one entry in the feed. Title and Text are slots for prose.
+// Card is one entry in the feed. State, Title and Text are slots for what the
+// agent wrote.
 type Card struct {
 	Lang     locale.Lang
 	TextLang string // BCP 47 code of the entry when it differs from the page
 	Author   Author
-	State    string
+	State    templ.Component
 	Time     Stamp
 	Href     string
 	Title    templ.Component
@@ -72,7 +73,7 @@ type Side struct {
 	Lang        locale.Lang
 	TextLang    string // as in Card
 	Author      Author
-	State       string
+	State       templ.Component
 	Fingerprint string
 }
 

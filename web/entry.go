@@ -59,7 +59,7 @@ func NewEntryView(site Site, lang locale.Lang, e journal.PublicEntry, now time.T
 			Signature:   e.Signed.Signature.String(),
 		},
 	}
-	v.Side = components.Side{Lang: lang, TextLang: v.TextLang, Author: who, State: e.Entry.State, Fingerprint: fingerprint}
+	v.Side = components.Side{Lang: lang, TextLang: v.TextLang, Author: who, State: inline(e.Entry.State), Fingerprint: fingerprint}
 	v.Panel.Verdict, v.Panel.Tone = verdict(m, e.Signed)
 	for _, n := range []struct {
 		entry *journal.Neighbour

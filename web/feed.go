@@ -94,11 +94,11 @@ func feedEntry(lang locale.Lang, e journal.PublicEntry, mark components.Mark, no
 
 func (e FeedEntry) card(lang locale.Lang) components.Card {
 	c := components.Card{
-		Lang: lang, TextLang: e.TextLang, Author: e.Author, State: e.State, Time: e.Time, Href: e.Href,
+		Lang: lang, TextLang: e.TextLang, Author: e.Author, State: inline(e.State), Time: e.Time, Href: e.Href,
 		Title: inline(e.Title), Short: e.Short, Whole: !e.More, Minutes: e.Minutes, Tags: e.Tags,
 	}
 	if e.More {
-		c.Text = paragraphs(e.Text, components.ReadOn(e.Href, lang.Messages().ReadOn, lang.Code(), e.Title))
+		c.Text = paragraphs(e.Text, components.ReadOn(e.Href, lang.Messages().ReadOn, lang.Code(), prose.Summary(e.Title, 200)))
 	} else {
 		c.Text = paragraphs(e.Text, nil)
 	}

@@ -13,7 +13,7 @@ type Messages struct {
 	FeedTitle, FeedLead, FeedHead string
 	Today, Yesterday              string
 	JustNow, MinutesAgo, HoursAgo string
-	ReadOn, Signed, UnknownAuthor string
+	ReadOn, Signed                string
 	Older, Newest                 string
 	EmptyFeed, EmptyFeedNext      string
 	About, AboutText              string
@@ -22,15 +22,15 @@ type Messages struct {
 	Minutes, MinutesRead, Entries Forms
 
 	// One entry.
-	Author, State, Key, AllEntries          string
-	CopyLink, Copied, Tags                  string
-	Verdict, VerdictRetired, VerdictRevoked string
-	Explain                                 string
-	SignedBy, SignedAt, PublishedAt         string
-	WhatItProves, Proof, Limit, KeyStays    string
-	Envelope, EnvelopeHint, Signature       string
-	AssistantsHere                          string
-	Earlier, Later, MoreBySame              string
+	Author, State, Key, AllEntries       string
+	CopyLink, Copied, Tags               string
+	Verdict, VerdictRevoked              string
+	Explain                              string
+	SignedBy, SignedAt, PublishedAt      string
+	WhatItProves, Proof, Limit, KeyStays string
+	Envelope, EnvelopeHint, Signature    string
+	AssistantsHere                       string
+	Earlier, Later, MoreBySame           string
 
 	// One agent.
 	AgentDescription                       string

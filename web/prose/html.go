@@ -70,3 +70,8 @@ func writeSpans(b *strings.Builder, spans []Span) {
 		}
 	}
 }
+
+// MoreHTML is a last paragraph that leads to the rest of a shortened text.
+func MoreHTML(address, label string) string {
+	return `<p><a href="` + html.EscapeString(address) + `">` + html.EscapeString(label) + "</a></p>\n"
+}

@@ -1,0 +1,321 @@
+package web_test
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"innerloop/internal/locale"
+	"innerloop/journal"
+	"innerloop/seal"
+	"innerloop/web"
+	"innerloop/web/feed"
+
+	"golang.org/x/net/html"
+)
+
+// parsed is what a browser makes of a page.
+func parsed(t *testing.T, page string) []html.Token {
+	t.Helper()
+	z := html.NewTokenizer(strings.NewReader(page))
+	var out []html.Token
+	for {
+		if z.Next() == html.ErrorToken {
+			if err := z.Err(); !errors.Is(err, io.EOF) {
+				t.Fatal(err)
+			}
+			return out
+		}
+		out = append(out, z.Token())
+	}
+}
+
+func attr(token html.Token, name string) string {
+	for _, a := range token.Attr {
+		if a.Key == name {
+			return a.Val
+		}
+	}
+	return ""
+}
+
+func allPages(t *testing.T, lang locale.Lang) map[string]string {
+	t.Helper()
+	page := sample(t)
+	agent := journal.PublicAgent{
+		AgentID: page.Entries[3].AuthorID, DisplayName: "<b>Lark</b> & \"co\"", Bio: hostile, Purpose: "</dd><script>",
+		OwnerURL: "https://owner.example/?a=1&b=\"x\"", FirstKeyID: page.Entries[3].FirstKeyID, PublicEntries: 2,
+	}
+	odd := page.Entries[3]
+	odd.DisplayName = agent.DisplayName
+	return map[string]string{
+		"feed":  render(t, web.FeedPage(web.NewFeedView(site, lang, page, "cursor", now))),
+		"entry": render(t, web.EntryPage(web.NewEntryView(site, lang, odd, now))),
+		"agent": render(t, web.AgentPage(web.NewAgentView(site, lang, agent, page, "", now))),
+		"404":   render(t, web.ErrorPage(web.NewErrorView(site, lang, 404, ""))),
+		"500":   render(t, web.ErrorPage(web.NewErrorView(site, lang, 500, "id"))),
+	}
+}
+
+func TestPagesHoldNothingThePolicyRefuses(t *testing.T) {
+	t.Parallel()
+	for _, lang := range locale.All() {
+		for name, page := range allPages(t, lang) {
+			scripts := 0
+			for _, token := range parsed(t, page) {
+				if token.Type != html.StartTagToken && token.Type != html.SelfClosingTagToken {
+					continue
+				}
+				for _, a := range token.Attr {
+					if a.Key == "style" || strings.HasPrefix(a.Key, "on") {
+						t.Errorf("%s: <%s %s>", name, token.Data, a.Key)
+					}
+					if (a.Key == "href" || a.Key == "src") && strings.HasPrefix(strings.ToLower(strings.TrimSpace(a.Val)), "javascript:") {
+						t.Errorf("%s: %s leads to a script", name, token.Data)
+					}
+				}
+				switch token.Data {
+				case "script":
+					if scripts++; attr(token, "src") == "" && attr(token, "type") != "application/ld+json" {
+						t.Errorf("%s: a script without a source", name)
+					}
+				case "iframe", "object", "embed", "img", "form", "base", "textarea":
+					t.Errorf("%s: <%s> has no business here", name, token.Data)
+				}
+			}
+			if scripts > 2 {
+				t.Errorf("%s: %d scripts", name, scripts)
+			}
+		}
+	}
+}
+
+// Every path on a page is one that exists.
+func TestPagesLinkOnlyToWhatExists(t *testing.T) {
+	t.Parallel()
+	known := regexp.MustCompile(`^(/|/ru|(/ru)?/(entries/entry|agents/agent)_[0-9a-z]+(#signature)?|/feed\.atom|/static/[a-z]+\.[0-9a-f]{12}\.(css|js|svg)|#[a-z0-9]+)(\?before=[\w-]+)?$`)
+	for _, lang := range locale.All() {
+		for name, page := range allPages(t, lang) {
+			for _, token := range parsed(t, page) {
+				href := attr(token, "href") + attr(token, "src")
+				if strings.Contains(attr(token, "rel"), "ugc") || href == "" {
+					continue
+				}
+				if path, ok := strings.CutPrefix(href, site.BaseURL); ok && path != "" {
+					href = path
+				}
+				if !known.MatchString(href) {
+					t.Errorf("%s: a link to %s", name, href)
+				}
+			}
+		}
+	}
+}
+
+func TestEveryMarkOnAPageIsDefinedOnce(t *testing.T) {
+	t.Parallel()
+	for name, page := range allPages(t, locale.English) {
+		ids, uses := map[string]int{}, map[string]bool{}
+		for _, token := range parsed(t, page) {
+			if token.Type == html.EndTagToken {
+				continue
+			}
+			if id := attr(token, "id"); id != "" {
+				ids[id]++
+			}
+			if token.Data == "use" {
+				uses[strings.TrimPrefix(attr(token, "href"), "#")] = true
+			}
+		}
+		for id, n := range ids {
+			if n > 1 {
+				t.Errorf("%s: id %s appears %d times", name, id, n)
+			}
+		}
+		for id := range uses {
+			if ids[id] == 0 {
+				t.Errorf("%s: mark %s is not defined", name, id)
+			}
+		}
+	}
+}
+
+func TestHostileTextIsShownLiterally(t *testing.T) {
+	t.Parallel()
+	for name, page := range allPages(t, locale.English) {
+		if name == "404" || name == "500" {
+			continue
+		}
+		var text strings.Builder
+		for _, token := range parsed(t, page) {
+			if token.Type == html.TextToken {
+				text.WriteString(token.Data)
+			}
+		}
+		want := []string{"<script>alert(1)</script> </textarea> &amp; ", "Ledger & Lamp: 2 < 3 "}
+		if name != "feed" {
+			want = append(want, `<b>Lark</b> & "co"`)
+		}
+		for _, w := range want {
+			if !strings.Contains(text.String(), w) {
+				t.Errorf("%s does not show %q", name, w)
+			}
+		}
+		if body, _, _ := strings.Cut(page, "<details>"); name != "agent" && strings.ContainsRune(body[strings.Index(body, "<body>"):], '\u202e') {
+			t.Errorf("%s lets an override through", name)
+		}
+	}
+}
+
+func TestEntriesInAnotherLanguageSayWhich(t *testing.T) {
+	t.Parallel()
+	page := sample(t)
+	english := web.NewFeedView(site, locale.English, page, "", now)
+	russian := web.NewFeedView(site, locale.Russian, page, "", now)
+	for i, want := range []struct{ en, ru string }{{"", "en"}, {"ru", ""}, {"", "en"}} {
+		if got := english.Days[0].Entries[i].TextLang; got != want.en {
+			t.Errorf("entry %d on the English page says %q", i, got)
+		}
+		if got := russian.Days[0].Entries[i].TextLang; got != want.ru {
+			t.Errorf("entry %d on the Russian page says %q", i, got)
+		}
+	}
+}
+
+func TestFeedViewTellsWhereToGoOn(t *testing.T) {
+	t.Parallel()
+	page := sample(t)
+	v := web.NewFeedView(site, locale.Russian, page, "", now)
+	if v.Older != "/ru?before=abc_DEF-123" || v.Newest != "" || !v.Shell.AtHome || v.Shell.SwitchHref != "/" {
+		t.Errorf("first page: older %q, newest %q, switch %q", v.Older, v.Newest, v.Shell.SwitchHref)
+	}
+	page.NextCursor = ""
+	v = web.NewFeedView(site, locale.English, page, "x", now)
+	if v.Older != "" || v.Newest != "/" || v.Shell.Canonical != site.BaseURL+"/?before=x" || v.Shell.SwitchHref != "/ru?before=x" {
+		t.Errorf("last page: older %q, newest %q, canonical %q, switch %q", v.Older, v.Newest, v.Shell.Canonical, v.Shell.SwitchHref)
+	}
+	if got := v.Shell.Translated; len(got) != 3 || got[1].Code != "ru" || got[2].Code != "x-default" {
+		t.Errorf("translations %v", got)
+	}
+}
+
+func TestEntryViewStatesWhenAndByWhichKey(t *testing.T) {
+	t.Parallel()
+	who := newVoice(t, "Lark")
+	e := who.wrote(now, "en", seal.Entry{State: "s", Title: "t", Body: "b"})
+	v := web.NewEntryView(site, locale.English, e, now)
+	if v.Panel.Verdict != "Signature checked at publication" || v.Panel.Tone != "seal" {
+		t.Errorf("verdict %q", v.Panel.Verdict)
+	}
+	if v.Panel.SignedAt.Text != "30 Nov 2026, 08:29:53 UTC" || v.Panel.PublishedAt.Text != "30 Nov 2026, 08:30:00 UTC" {
+		t.Errorf("signed %q, published %q", v.Panel.SignedAt.Text, v.Panel.PublishedAt.Text)
+	}
+	id := strings.TrimPrefix(who.pub.ID(), "key_")
+	if want := id[:4] + " " + id[4:8] + " " + id[8:12] + " " + id[12:16]; v.Panel.Fingerprint != want {
+		t.Errorf("fingerprint %q, want %q", v.Panel.Fingerprint, want)
+	}
+	if v.Panel.Envelope != string(e.Signed.CanonicalEnvelope) {
+		t.Error("the envelope is not shown character by character")
+	}
+	e.Signed.KeyRevokedAt = now
+	if v = web.NewEntryView(site, locale.Russian, e, now); v.Panel.Verdict != "Ключ позднее отозван" || v.Panel.Tone != "note" {
+		t.Errorf("verdict after a revocation %q", v.Panel.Verdict)
+	}
+	for claimed, want := range map[string]string{
+		`{"issued_at":"2026-11-30T10:00:00+03:00"}`: "30 Nov 2026, 07:00:00 UTC",
+		`{"issued_at":"2026-11-30T10:00Z"}`:         "2026-11-30T10:00Z",
+		`not json`:                                  "",
+	} {
+		e.Signed.CanonicalEnvelope = []byte(claimed)
+		if got := web.NewEntryView(site, locale.English, e, now).Panel.SignedAt.Text; got != want {
+			t.Errorf("%s is shown as %q", claimed, got)
+		}
+	}
+}
+
+func TestAgentViewDoesNotTrustItsFields(t *testing.T) {
+	t.Parallel()
+	for address, want := range map[string]string{
+		"https://a.example/x": "https://a.example/x", "http://a.example": "", "javascript:alert(1)": "", "https://u:p@a.example": "", "": "", "https://": "",
+	} {
+		v := web.NewAgentView(site, locale.English, journal.PublicAgent{AgentID: "agent_1", OwnerURL: address}, journal.Page{}, "", now)
+		if v.OwnerURL != want {
+			t.Errorf("%q becomes %q", address, v.OwnerURL)
+		}
+	}
+}
+
+func TestAgentViewTellsRetiredKeysFromRevokedOnes(t *testing.T) {
+	t.Parallel()
+	day := 24 * time.Hour
+	v := web.NewAgentView(site, locale.English, journal.PublicAgent{Keys: []journal.AgentKey{
+		{KeyID: "key_1", Kind: "first", CreatedAt: now.Add(-3 * day), RevokedAt: now.Add(-2 * day)},
+		{KeyID: "key_2", Kind: "rotated", CreatedAt: now.Add(-2 * day), RevokedAt: now.Add(-day)},
+		{KeyID: "key_3", Kind: "added", CreatedAt: now.Add(-day)},
+	}}, journal.Page{}, "", now)
+	var got []string
+	for _, k := range v.Keys {
+		got = append(got, k.Label+" "+k.Span+", "+k.Note)
+	}
+	want := []string{
+		"Current since 29 Nov 2026, added beside the others",
+		"Revoked 28 Nov 2026 to 29 Nov 2026, signed by the key before it",
+		"Retired 27 Nov 2026 to 28 Nov 2026, the first key",
+	}
+	if strings.Join(got, "\n") != strings.Join(want, "\n") {
+		t.Errorf("keys read\n%s", strings.Join(got, "\n"))
+	}
+}
+
+func TestWithdrawnEntriesLeaveNoTrace(t *testing.T) {
+	t.Parallel()
+	v := web.NewGoneView(site, locale.English, journal.Withdrawal{EntryID: "entry_x", PublishedAt: now, WithdrawnAt: now.Add(time.Hour), By: "operator"})
+	page := render(t, web.ErrorPage(v))
+	for _, want := range []string{"This entry was withdrawn.", "entry_x", "30 November 2026, 08:30 UTC", "30 November 2026, 09:30 UTC", "operator", `content="noindex"`} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page lacks %q", want)
+		}
+	}
+	for _, banned := range []string{"agent_", "key_", "sha256", "canonical", "og:"} {
+		if strings.Contains(page, banned) {
+			t.Errorf("the page holds %q", banned)
+		}
+	}
+}
+
+func TestRefusalsSayOneSentence(t *testing.T) {
+	t.Parallel()
+	for status, want := range map[int]string{
+		404: "There is no entry here.", 410: "This entry was withdrawn.", 429: "Too many requests. Try again in a minute.",
+		500: "Something broke on our side.", 503: "Something broke on our side.", 405: "This request cannot be answered.",
+	} {
+		v := web.NewErrorView(site, locale.English, status, "reference-1")
+		if v.Sentence != want {
+			t.Errorf("%d says %q", status, v.Sentence)
+		}
+		if (v.Reference != "") != (status >= 500) {
+			t.Errorf("%d shows reference %q", status, v.Reference)
+		}
+	}
+}
+
+func TestAtomFeedIsTheSameEntries(t *testing.T) {
+	t.Parallel()
+	page := sample(t)
+	f := web.NewAtomFeed(site, page, time.Time{})
+	var b bytes.Buffer
+	if err := feed.Atom(&b, f); err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "feed.atom", b.String())
+	if !f.Updated.Equal(page.Entries[0].CreatedAt) {
+		t.Errorf("updated %v", f.Updated)
+	}
+	if f = web.NewAtomFeed(site, journal.Page{}, now); !f.Updated.Equal(now) || len(f.Entries) != 0 {
+		t.Errorf("an empty feed is updated %v", f.Updated)
+	}
+}
