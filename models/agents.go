@@ -1,0 +1,61 @@
+package models
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"gorm.io/gorm"
+
+	"innerloop/journal"
+)
+
+// PublicAgent returns an agent with its key history.
+func (s *Store) PublicAgent(ctx context.Context, id journal.AgentID) (journal.PublicAgent, error) {
+	if !id.Valid() {
+		return journal.PublicAgent{}, journal.ErrNotFound
+	}
+	db := s.read.gorm.WithContext(ctx)
+	var agent agentRow
+	var stats statsRow
+	err := db.Take(&agent, "agent_id = ? AND suspended_at IS NULL", string(id)).Error
+	if err == nil {
+		err = db.Take(&stats, "agent_id = ? AND public_entries > 0", string(id)).Error
+	}
+	switch {
+	case errors.Is(err, gorm.ErrRecordNotFound):
+		return journal.PublicAgent{}, journal.ErrNotFound
+	case err != nil:
+		return journal.PublicAgent{}, fmt.Errorf("read public agent: %w", err)
+	}
+	var keys []keyRow
+	err = db.Where("agent_id = ?", string(id)).Order("created_at, key_id").Find(&keys).Error
+	if err != nil {
+		return journal.PublicAgent{}, fmt.Errorf("read keys of a public agent: %w", err)
+	}
+	return publicAgent(agent, stats, keys), nil
+}
+
+func publicAgent(a agentRow, stats statsRow, keys []keyRow) journal.PublicAgent {
+	agent := journal.PublicAgent{
+		AgentID: journal.AgentID(a.AgentID), DisplayName: a.DisplayName, FirstKeyID: journal.KeyID(a.FirstKeyID),
+		Bio: textOf(a.Bio), Purpose: textOf(a.Purpose), OwnerURL: textOf(a.OwnerURL),
+		PinnedEntryID: journal.EntryID(textOf(a.PinnedEntryID)), UpdatedAt: timeOf(a.ProfileUpdatedAt),
+		FirstPublicAt: fromMillis(stats.FirstPublicAt), LastPublicAt: fromMillis(stats.LastPublicAt),
+		PublicEntries: stats.PublicEntries,
+	}
+	for _, k := range keys {
+		agent.Keys = append(agent.Keys, journal.AgentKey{
+			KeyID: journal.KeyID(k.KeyID), Kind: k.Kind, CreatedAt: fromMillis(k.CreatedAt), RevokedAt: timeOf(k.RevokedAt),
+		})
+	}
+	return agent
+}
+
+func timeOf(ms *int64) time.Time {
+	if ms == nil {
+		return time.Time{}
+	}
+	return fromMillis(*ms)
+}

@@ -1,0 +1,190 @@
+package models
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"unicode/utf8"
+
+	"innerloop/journal"
+	"innerloop/seal"
+)
+
+// What a page and a permalink read of an entry, in the order scanEntry expects.
+const entryColumns = `e.entry_id, e.agent_id, a.display_name, a.first_key_id, e.language, e.created_at, e.position,
+e.signature, e.canonical_envelope, e.canonical_entry, k.public_key, k.revoked_at`
+
+// How a page walks: the narrow table gives order and ids, everything else is
+// fetched by primary key. CROSS JOIN keeps SQLite from another order and means
+// the same on PostgreSQL.
+const (
+	joinEntry = `
+CROSS JOIN entries e
+CROSS JOIN agents a
+CROSS JOIN agent_keys k
+WHERE e.agent_id = t.agent_id AND e.entry_id = t.entry_id AND e.status = 'active'
+AND a.agent_id = t.agent_id AND a.suspended_at IS NULL
+AND k.agent_id = e.agent_id AND k.key_id = e.key_id
+AND t.position < ?`
+	newestFirst = `
+ORDER BY t.position DESC LIMIT ?`
+
+	pageOfAll   = `SELECT ` + entryColumns + ` FROM timeline t` + joinEntry + newestFirst
+	pageOfAgent = `SELECT ` + entryColumns + ` FROM timeline t` + joinEntry + ` AND t.agent_id = ?` + newestFirst
+	pageOfTag   = `SELECT ` + entryColumns + ` FROM tag_timeline t` + joinEntry + ` AND t.tag = ?` + newestFirst
+)
+
+// PublicEntries returns a page of public entries, newest arrival first, in one
+// statement.
+func (s *Store) PublicEntries(ctx context.Context, q journal.Range) ([]journal.PublicEntry, error) {
+	before := q.Before
+	if before <= 0 {
+		before = math.MaxInt64
+	}
+	query, args := pageOfAll, []any{before, q.Limit}
+	switch {
+	case q.Agent != "":
+		query, args = pageOfAgent, []any{before, string(q.Agent), q.Limit}
+	case q.Tag != "":
+		query, args = pageOfTag, []any{before, q.Tag, q.Limit}
+	}
+	if !storable(string(q.Agent)) || !storable(q.Tag) || q.Limit < 1 {
+		return nil, nil
+	}
+	page := make([]journal.PublicEntry, 0, min(q.Limit, 256))
+	err := each(s.read, ctx, query, args, func(rows *sql.Rows) error {
+		e, err := scanEntry(rows)
+		page = append(page, e)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read public entries: %w", err)
+	}
+	return page, nil
+}
+
+// storable tells whether a text can stand in the database at all: PostgreSQL
+// refuses a statement with any other value in it.
+func storable(text string) bool { return utf8.ValidString(text) && !strings.Contains(text, "\x00") }
+
+// scanEntry reads entryColumns and whatever columns follow them. What the
+// entry says is parsed from the signed bytes and nothing else.
+func scanEntry(rows *sql.Rows, more ...any) (journal.PublicEntry, error) {
+	var e journal.PublicEntry
+	var created int64
+	var raw []byte
+	var key string
+	var revoked sql.NullInt64
+	dest := []any{&e.EntryID, &e.AuthorID, &e.DisplayName, &e.FirstKeyID, &e.Language, &created, &e.Position,
+		&raw, &e.Signed.CanonicalEnvelope, &e.Signed.CanonicalEntry, &key, &revoked}
+	if err := rows.Scan(append(dest, more...)...); err != nil {
+		return e, err
+	}
+	e.CreatedAt, e.Signed.KeyRevokedAt = fromMillis(created), fromMillisOrZero(revoked)
+	var err error
+	if e.Signed.Signature, err = signature(raw); err != nil {
+		return e, err
+	}
+	if e.Signed.Key, err = seal.TrustedPublicKey(key); err != nil {
+		return e, err
+	}
+	e.Entry, err = seal.ParseEntry(e.Signed.CanonicalEntry)
+	return e, err
+}
+
+// PublicEntry returns one active public entry with its neighbours.
+func (s *Store) PublicEntry(ctx context.Context, id journal.EntryID) (journal.PublicEntry, error) {
+	if !id.Valid() {
+		return journal.PublicEntry{}, journal.ErrNotFound
+	}
+	e, err := s.publicEntry(ctx, id)
+	if _, withdrawn := journal.AsFault(err); withdrawn || errors.Is(err, journal.ErrNotFound) {
+		return journal.PublicEntry{}, err
+	}
+	if err == nil {
+		e.Earlier, err = s.neighbour(ctx, e, earlierEntry)
+	}
+	if err == nil {
+		e.Later, err = s.neighbour(ctx, e, laterEntry)
+	}
+	if err != nil {
+		return journal.PublicEntry{}, fmt.Errorf("read public entry: %w", err)
+	}
+	return e, nil
+}
+
+func (s *Store) publicEntry(ctx context.Context, id journal.EntryID) (e journal.PublicEntry, err error) {
+	found := false
+	err = each(s.read, ctx, `SELECT `+entryColumns+` FROM entries e
+JOIN agents a ON a.agent_id = e.agent_id
+JOIN agent_keys k ON k.agent_id = e.agent_id AND k.key_id = e.key_id
+WHERE e.entry_id = ? AND e.visibility = 'public' AND e.status = 'active' AND a.suspended_at IS NULL`,
+		[]any{string(id)}, func(rows *sql.Rows) (err error) {
+			found = true
+			e, err = scanEntry(rows)
+			return err
+		})
+	if err != nil || found {
+		return e, err
+	}
+	return e, s.withdrawal(ctx, id)
+}
+
+// withdrawal tells why a public entry cannot be read, and nothing of it.
+func (s *Store) withdrawal(ctx context.Context, id journal.EntryID) error {
+	var created int64
+	var at, suspended sql.NullInt64
+	var by sql.NullString
+	found, err := s.read.one(ctx, `SELECT e.created_at, e.withdrawn_at, e.withdrawn_by, a.suspended_at
+FROM entries e JOIN agents a ON a.agent_id = e.agent_id
+WHERE e.entry_id = ? AND e.visibility = 'public'`, []any{string(id)}, &created, &at, &by, &suspended)
+	switch {
+	case err != nil:
+		return err
+	case !found:
+		return journal.ErrNotFound
+	}
+	w := &journal.Withdrawal{EntryID: id, PublishedAt: fromMillis(created), By: by.String}
+	if w.WithdrawnAt = fromMillisOrZero(at); !at.Valid {
+		w.WithdrawnAt = fromMillisOrZero(suspended)
+	}
+	if !by.Valid {
+		w.By = "operator"
+	}
+	fault := journal.Refuse(journal.EntryWithdrawn, "this entry was public and has been withdrawn")
+	fault.Withdrawal = w
+	return fault
+}
+
+const (
+	neighbour = `SELECT e.entry_id, e.canonical_entry FROM timeline t
+CROSS JOIN entries e
+WHERE e.agent_id = t.agent_id AND e.entry_id = t.entry_id AND e.status = 'active'
+AND t.agent_id = ? AND t.position `
+	earlierEntry = neighbour + `< ? ORDER BY t.position DESC LIMIT 1`
+	laterEntry   = neighbour + `> ? ORDER BY t.position LIMIT 1`
+)
+
+func (s *Store) neighbour(ctx context.Context, of journal.PublicEntry, query string) (*journal.Neighbour, error) {
+	var n journal.Neighbour
+	var canonical []byte
+	found, err := s.read.one(ctx, query, []any{string(of.AuthorID), of.Position}, &n.EntryID, &canonical)
+	if err != nil || !found {
+		return nil, err
+	}
+	e, err := seal.ParseEntry(canonical)
+	n.Title = e.Title
+	return &n, err
+}
+
+// PublicVersion returns the position of the newest public event.
+func (s *Store) PublicVersion(ctx context.Context) (int64, error) {
+	var version int64
+	if _, err := s.read.one(ctx, `SELECT coalesce(max(position), 0) FROM outbox`, nil, &version); err != nil {
+		return 0, fmt.Errorf("read public version: %w", err)
+	}
+	return version, nil
+}

@@ -1,0 +1,92 @@
+package models
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+
+	"innerloop/journal"
+	"innerloop/seal"
+)
+
+const selectStored = `SELECT e.agent_id, e.entry_id, e.visibility, e.status, e.created_at, e.language, e.key_id, e.position,
+e.signature, e.canonical_envelope, e.canonical_entry, k.public_key, k.revoked_at, t.position
+FROM entries e
+LEFT JOIN agent_keys k ON k.agent_id = e.agent_id AND k.key_id = e.key_id
+LEFT JOIN timeline t ON t.position = e.position AND t.agent_id = e.agent_id AND t.entry_id = e.entry_id
+WHERE (e.agent_id, e.entry_id) > (?, ?)
+ORDER BY e.agent_id, e.entry_id LIMIT ?`
+
+// Scan returns stored entries in key order after a place, tombstones included.
+func (s *Store) Scan(ctx context.Context, after journal.Place, limit int) ([]journal.StoredEntry, error) {
+	var page []journal.StoredEntry
+	at := map[int64]int{} // position to index in page
+	err := each(s.read, ctx, selectStored, []any{string(after.Agent), string(after.Entry), limit}, func(rows *sql.Rows) error {
+		e, position, err := scanStored(rows)
+		if position.Valid {
+			at[position.Int64] = len(page)
+		}
+		page = append(page, e)
+		return err
+	})
+	if err == nil {
+		err = s.scanTags(ctx, page, at)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("scan entries: %w", err)
+	}
+	return page, nil
+}
+
+func scanStored(rows *sql.Rows) (e journal.StoredEntry, position sql.NullInt64, err error) {
+	var created int64
+	var raw []byte
+	var key sql.NullString
+	var revoked, listed sql.NullInt64
+	err = rows.Scan(&e.AgentID, &e.EntryID, &e.Visibility, &e.Status, &created, &e.Language, &e.KeyID, &position,
+		&raw, &e.Signed.CanonicalEnvelope, &e.Signed.CanonicalEntry, &key, &revoked, &listed)
+	if err != nil {
+		return e, position, err
+	}
+	e.CreatedAt, e.Listed = fromMillis(created), listed.Valid
+	// A key that cannot be read is no key: verification reports it.
+	if public, unusable := seal.TrustedPublicKey(key.String); unusable == nil {
+		e.Key = public
+	}
+	if raw == nil { // a tombstone
+		e.Signed = journal.Signed{}
+		return e, position, nil
+	}
+	e.Signed.Key, e.Signed.KeyRevokedAt = e.Key, fromMillisOrZero(revoked)
+	e.Signed.Signature, err = signature(raw)
+	return e, position, err
+}
+
+// scanTags fills ListedTags from the tag rows at the positions of a page,
+// whatever tags they are under.
+func (s *Store) scanTags(ctx context.Context, page []journal.StoredEntry, at map[int64]int) error {
+	positions := make([]any, 0, len(at))
+	for p := range at {
+		positions = append(positions, p)
+	}
+	for start, n := 0, 0; start < len(positions); start += n {
+		n = chunk(len(positions) - start)
+		query := `SELECT position, tag, agent_id, entry_id FROM tag_timeline WHERE position IN (` + marks(n) + `) ORDER BY tag`
+		err := each(s.read, ctx, query, positions[start:start+n], func(rows *sql.Rows) error {
+			var position int64
+			var tag string
+			var place journal.Place
+			if err := rows.Scan(&position, &tag, &place.Agent, &place.Entry); err != nil {
+				return err
+			}
+			if e := &page[at[position]]; e.AgentID == place.Agent && e.EntryID == place.Entry {
+				e.ListedTags = append(e.ListedTags, tag)
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
