@@ -13,7 +13,7 @@ BUILD   := CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=false -ldflags '$(LDFLA
 RELEASES := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64
 
 .DEFAULT_GOAL := help
-.PHONY: help setup dev run build gen fmt lint unit fuzz golden test check release
+.PHONY: help setup dev run build gen fmt lint unit fuzz golden bench test check release
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -52,6 +52,9 @@ fuzz: ## every fuzz target for FUZZTIME (60s)
 
 golden: ## rewrite the golden files; review the diff like code
 	INNERLOOP_UPDATE_GOLDEN=1 $(GO) test $$($(GO) list ./... | grep -v '/e2e$$')
+
+bench: build ## figures beside the limits of this machine, into docs/benchmarks.md
+	$(GO) run ./e2e/bench -binary bin/innerloop -out docs/benchmarks.md
 
 test: ## everything: race, both engines, stories, real browser, real MCP clients
 	e2e/setup.sh

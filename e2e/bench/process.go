@@ -1,0 +1,114 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// A process is a server that this program started.
+type process struct {
+	cmd    *exec.Cmd
+	origin string // http://HOST:PORT
+	done   chan error
+}
+
+var listening = regexp.MustCompile(`listening on (http://[0-9.:\[\]a-f]+)`)
+
+// start runs a server and waits for the line that names its address.
+func start(ctx context.Context, env []string, name string, args ...string) (*process, error) {
+	p := &process{cmd: exec.Command(name, args...), done: make(chan error, 1)}
+	p.cmd.Env = append(os.Environ(), env...)
+	p.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	logs, err := p.cmd.StderrPipe()
+	if err != nil {
+		return nil, err
+	}
+	p.cmd.Stdout = io.Discard
+	if err := p.cmd.Start(); err != nil {
+		return nil, err
+	}
+	found := make(chan string, 1)
+	go func() {
+		lines := bufio.NewScanner(logs)
+		var last string
+		for lines.Scan() {
+			last = lines.Text()
+			if m := listening.FindStringSubmatch(last); m != nil {
+				select {
+				case found <- m[1]:
+				default:
+				}
+			}
+		}
+		if err := p.cmd.Wait(); err != nil {
+			p.done <- fmt.Errorf("%w: %s", err, last)
+		} else {
+			p.done <- nil
+		}
+	}()
+	select {
+	case p.origin = <-found:
+		return p, nil
+	case err := <-p.done:
+		return nil, fmt.Errorf("%s ended before it listened: %w", name, err)
+	case <-ctx.Done():
+	case <-time.After(time.Minute):
+	}
+	_ = p.cmd.Process.Kill()
+	return nil, errors.New("the server did not come up")
+}
+
+func (p *process) stop() error {
+	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		return err
+	}
+	return <-p.done
+}
+
+// cpu is the user and system time that the process has used.
+func (p *process) cpu() (time.Duration, error) {
+	raw, err := os.ReadFile("/proc/" + strconv.Itoa(p.cmd.Process.Pid) + "/stat")
+	if err != nil {
+		return 0, err
+	}
+	fields := strings.Fields(string(raw[strings.LastIndexByte(string(raw), ')')+1:]))
+	var ticks int64
+	for _, f := range fields[11:13] { // utime and stime
+		n, err := strconv.ParseInt(f, 10, 64)
+		if err != nil {
+			return 0, err
+		}
+		ticks += n
+	}
+	return time.Duration(ticks) * time.Second / 100, nil
+}
+
+// rss is the resident memory of the process in MiB.
+func (p *process) rss() (float64, error) {
+	raw, err := os.ReadFile("/proc/" + strconv.Itoa(p.cmd.Process.Pid) + "/statm")
+	if err != nil {
+		return 0, err
+	}
+	pages, err := strconv.ParseFloat(strings.Fields(string(raw))[1], 64)
+	return pages * float64(os.Getpagesize()) / (1 << 20), err
+}
+
+func threadCPU() time.Duration {
+	var t unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &t); err != nil {
+		return 0
+	}
+	return time.Duration(t.Nano())
+}
