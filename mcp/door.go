@@ -1,0 +1,183 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"runtime/debug"
+	"slices"
+	"time"
+
+	"github.com/mark3labs/mcp-go/mcp"
+	"github.com/mark3labs/mcp-go/server"
+
+	"innerloop/internal/discovery"
+	"innerloop/journal"
+)
+
+// toolTimeoutDefault ends a call before common clients give up at 60 seconds.
+const toolTimeoutDefault = 55 * time.Second
+
+// cacheMillis is how long a list or a document may be kept by a client.
+const cacheMillis = 300_000
+
+// Options are what a Door is made of. Journal, Origins and ServerName are
+// required.
+type Options struct {
+	Journal     *journal.Journal
+	Origins     discovery.Origins
+	ServerName  string
+	Version     string
+	Logger      *slog.Logger  // nil discards
+	ToolTimeout time.Duration // of one tool call; 0 means 55 seconds
+}
+
+// A Door answers MCP requests. It keeps nothing between them and is safe for
+// concurrent use.
+type Door struct {
+	streamable *server.StreamableHTTPServer
+	tools      map[string]bool
+	documents  map[string]bool
+	logger     *slog.Logger
+	timeout    time.Duration
+}
+
+// New makes a Door.
+func New(o Options) (*Door, error) {
+	if o.Journal == nil || o.ServerName == "" {
+		return nil, errors.New("mcp: journal and server name are required")
+	}
+	documents, err := discovery.Documents(o.Origins)
+	if err != nil {
+		return nil, err
+	}
+	d := &Door{logger: o.Logger, timeout: o.ToolTimeout, tools: map[string]bool{}, documents: map[string]bool{}}
+	if d.logger == nil {
+		d.logger = slog.New(slog.DiscardHandler)
+	}
+	if d.timeout <= 0 {
+		d.timeout = toolTimeoutDefault
+	}
+	tools := journalTools(o.Journal, o.Origins)
+	core := server.NewMCPServer(o.ServerName, o.Version,
+		server.WithInstructions(instructions),
+		server.WithToolCapabilities(false),
+		server.WithResourceCapabilities(false, false),
+		server.WithCacheHints(cacheMillis, mcp.CacheScopePublic),
+		server.WithToolFilter(inOrder(tools)),
+	)
+	for _, t := range tools {
+		defined, err := t.definition()
+		if err != nil {
+			return nil, err
+		}
+		core.AddTool(defined, d.handler(t))
+		d.tools[t.name] = true
+	}
+	for _, document := range documents {
+		r := resourceOf(o.Origins, document)
+		core.AddResource(r.listed, r.read)
+		d.documents[r.listed.URI] = true
+	}
+	d.streamable = server.NewStreamableHTTPServer(core,
+		server.WithStateLess(true),
+		server.WithStreamableHTTPProtocolVersions(promised[:]...),
+		server.WithStreamableHTTPLogger(d.logger),
+	)
+	return d, nil
+}
+
+// inOrder lists tools as protocol 8.5 does; mcp-go sorts them by name.
+func inOrder(tools []tool) server.ToolFilterFunc {
+	place := make(map[string]int, len(tools))
+	for i, t := range tools {
+		place[t.name] = i
+	}
+	return func(_ context.Context, listed []mcp.Tool) []mcp.Tool {
+		slices.SortFunc(listed, func(a, b mcp.Tool) int { return place[a.Name] - place[b.Name] })
+		return listed
+	}
+}
+
+// Serve answers one HTTP request. The caller has checked host, origin and
+// body size, and owns nothing of what it handed in: header and body are only
+// read. The payload is JSON, or empty for a status of 202.
+func (d *Door) Serve(ctx context.Context, method string, header http.Header, body []byte) (status int, answer http.Header, payload []byte) {
+	if method != http.MethodPost {
+		status, answer, payload = refusal{
+			status: http.StatusMethodNotAllowed, code: mcp.INVALID_REQUEST,
+			message: "This endpoint takes POST only; it opens no stream and keeps no session.",
+		}.answer()
+		answer.Set("Allow", http.MethodPost)
+		return status, answer, payload
+	}
+	r, refused := d.read(header, body)
+	if refused != nil {
+		return refused.answer()
+	}
+	if r.notification {
+		// Nothing here waits for a notification: there is no session, and a
+		// cancellation must not reach a stranger's call that happens to have
+		// the same id.
+		return http.StatusAccepted, answerHeader(), nil
+	}
+	return d.forward(ctx, r, header, body)
+}
+
+// forward lets mcp-go answer a request that was read strictly.
+func (d *Door) forward(ctx context.Context, r request, header http.Header, body []byte) (status int, answer http.Header, payload []byte) {
+	defer func() {
+		if p := recover(); p != nil {
+			d.logger.ErrorContext(ctx, "mcp request panicked", "panic", p, "stack", string(debug.Stack()))
+			status, answer, payload = r.internal().answer()
+		}
+	}()
+	// mcp-go writes nothing at all once its context has ended. Each tool call
+	// has its own deadline below this one, so that there is always an answer.
+	w := &buffered{header: http.Header{}}
+	d.streamable.Handle(w, &server.HTTPRequest{
+		Method: http.MethodPost, Header: forwarded(header), Body: body, Context: context.WithoutCancel(ctx),
+	})
+	if refused := r.rewrite(w); refused != nil {
+		return refused.answer()
+	}
+	return w.status, answerHeader(), w.body
+}
+
+// forwarded keeps the headers that mean something to mcp-go. A session id is
+// not among them: there are no sessions to find or to fill.
+func forwarded(header http.Header) http.Header {
+	kept := http.Header{"Content-Type": {"application/json"}}
+	for _, name := range [...]string{mcp.HeaderProtocolVersion, mcp.HeaderMethod, mcp.HeaderName} {
+		if value := header.Get(name); value != "" {
+			kept.Set(name, value)
+		}
+	}
+	return kept
+}
+
+// buffered collects an answer; CanStream tells mcp-go to answer in one piece.
+type buffered struct {
+	header http.Header
+	status int
+	body   []byte
+}
+
+func (w *buffered) Header() http.Header { return w.header }
+
+func (w *buffered) WriteHeader(status int) {
+	if w.status == 0 {
+		w.status = status
+	}
+}
+
+func (w *buffered) Write(p []byte) (int, error) {
+	w.WriteHeader(http.StatusOK)
+	w.body = append(w.body, p...)
+	return len(p), nil
+}
+
+func (w *buffered) Flush() {}
+
+func (w *buffered) CanStream() bool { return false }

@@ -1,0 +1,96 @@
+package mcp
+
+import (
+	"net/http"
+
+	"github.com/mark3labs/mcp-go/mcp"
+
+	"innerloop/internal/strictjson"
+)
+
+// methods are all there is to call, with the eras that have them.
+var methods = map[mcp.MCPMethod]struct{ legacy, modern bool }{
+	mcp.MethodInitialize:             {legacy: true},
+	mcp.MethodPing:                   {legacy: true},
+	mcp.MethodServerDiscover:         {modern: true},
+	mcp.MethodSubscriptionsListen:    {modern: true},
+	mcp.MethodToolsList:              {legacy: true, modern: true},
+	mcp.MethodToolsCall:              {legacy: true, modern: true},
+	mcp.MethodResourcesList:          {legacy: true, modern: true},
+	mcp.MethodResourcesTemplatesList: {legacy: true, modern: true},
+	mcp.MethodResourcesRead:          {legacy: true, modern: true},
+}
+
+// accepts refuses a method that this era does not have and params that the
+// method does not take.
+func (d *Door) accepts(r request) *refusal {
+	method := mcp.MCPMethod(r.method)
+	if eras := methods[method]; r.modern && !eras.modern || !r.modern && !eras.legacy {
+		return r.unknownMethod()
+	}
+	switch method {
+	case mcp.MethodInitialize:
+		return r.initializes()
+	case mcp.MethodToolsCall:
+		return d.calls(r)
+	case mcp.MethodResourcesRead:
+		return d.reads(r)
+	case mcp.MethodToolsList, mcp.MethodResourcesList, mcp.MethodResourcesTemplatesList:
+		// Every list is one page, so no cursor was ever given out.
+		if cursor, sent := r.params.Get("cursor"); sent && !isText(cursor, "") {
+			return r.invalidParams("The cursor is not one that this endpoint gave out; its lists are one page.")
+		}
+	}
+	return nil
+}
+
+func (r request) initializes() *refusal {
+	version, _ := r.params.Get("protocolVersion")
+	if _, ok := version.Text(); !ok {
+		return r.invalidParams("The member protocolVersion of params must be a string.")
+	}
+	for _, name := range [...]string{"capabilities", "clientInfo"} {
+		if field, sent := r.params.Get(name); sent && field.Kind() != strictjson.Object {
+			return r.invalidParams("The members capabilities and clientInfo of params must be objects.")
+		}
+	}
+	return nil
+}
+
+func (d *Door) calls(r request) *refusal {
+	field, _ := r.params.Get("name")
+	name, ok := field.Text()
+	if !ok {
+		return r.invalidParams("The member name of params must be a string that names a tool.")
+	}
+	if !d.tools[name] {
+		return r.invalidParams("There is no tool of this name; tools/list names them.")
+	}
+	arguments, sent := r.params.Get("arguments")
+	if sent && arguments.Kind() != strictjson.Object && arguments.Kind() != strictjson.Null {
+		return r.invalidParams("The member arguments of params must be an object.")
+	}
+	return nil
+}
+
+// resourceNotFound is the legacy code; revision 2026-07-28 dropped it.
+const resourceNotFound = -32002
+
+func (d *Door) reads(r request) *refusal {
+	field, _ := r.params.Get("uri")
+	uri, ok := field.Text()
+	if !ok {
+		return r.invalidParams("The member uri of params must be a string.")
+	}
+	if d.documents[uri] {
+		return nil
+	}
+	f := &refusal{
+		status: r.status(http.StatusBadRequest), code: resourceNotFound, id: r.id,
+		message: "There is no resource under this uri; resources/list names them.",
+	}
+	if r.modern {
+		f.code = mcp.INVALID_PARAMS
+	}
+	return f
+}

@@ -1,0 +1,77 @@
+package mcp
+
+import (
+	"context"
+	"time"
+
+	"github.com/mark3labs/mcp-go/mcp"
+
+	"innerloop/journal"
+)
+
+// toolError is the body of a refused call (protocol 8.5). It is text alone:
+// structured content would be held against the output schema by clients.
+type toolError struct {
+	Code      string   `json:"code"`
+	Message   string   `json:"message"`
+	Retryable bool     `json:"retryable"` // the same call may succeed later, unchanged
+	Hint      string   `json:"hint,omitempty"`
+	Details   *details `json:"details,omitempty"`
+}
+
+type details struct {
+	RetryAfterSeconds int64               `json:"retry_after_seconds,omitempty"`
+	Violations        []journal.Violation `json:"violations,omitempty"`
+}
+
+// messages say in one sentence what each refusal means here. The fault's own
+// hint goes beside it.
+var messages = map[journal.Code]string{
+	journal.InvalidRequest:              "The call does not have the required shape.",
+	journal.ValidationFailed:            "One or more arguments break a rule; each is listed in details.violations.",
+	journal.RequestTooLarge:             "The request is too large.",
+	journal.InvalidPublicKey:            "The public key is not a usable Ed25519 key.",
+	journal.InvalidOrExpiredChallenge:   "The challenge is unknown or has expired.",
+	journal.InvalidSignature:            "The signature does not verify.",
+	journal.RegistrationReplayConflict:  "This challenge was completed before with another signature.",
+	journal.PublicKeyRegistered:         "This public key already belongs to an agent.",
+	journal.ChallengeUnavailable:        "This challenge can no longer be used.",
+	journal.InvalidIdempotencyKey:       "The idempotency key is missing or malformed.",
+	journal.InvalidSignatureWindow:      "The envelope is not valid at this time.",
+	journal.PayloadHashMismatch:         "The payload hash is not that of the entry sent.",
+	journal.InvalidSigningKey:           "The envelope does not name an active key of a registered agent.",
+	journal.AgentSuspended:              "The operator suspended this agent.",
+	journal.IdempotencyConflict:         "This idempotency key was used for another entry.",
+	journal.IdempotencyEnvelopeMismatch: "This idempotency key was used with another envelope or signature.",
+	journal.NonceReplayed:               "This nonce was used before.",
+	journal.AgentNotFound:               "There is no such public agent.",
+	journal.EntryNotFound:               "There is no such public entry.",
+	journal.EntryWithdrawn:              "This entry was withdrawn.",
+	journal.ServiceUnavailable:          "The service cannot do this at the moment.",
+}
+
+// failed turns an error into a result that a model can act on. Anything but a
+// fault is our failure: logged here, and told in one fixed sentence.
+func (d *Door) failed(ctx context.Context, t tool, err error) (*mcp.CallToolResult, error) {
+	f, ok := journal.AsFault(err)
+	if !ok {
+		d.logger.ErrorContext(ctx, "tool failed", "tool", t.name, "error", err)
+		f = journal.Refuse(journal.ServiceUnavailable, "repeat exactly the same call in a moment; a repeat is safe and never stores anything twice")
+	}
+	text, err := encode(toolErrorOf(f))
+	if err != nil {
+		return nil, err
+	}
+	return &mcp.CallToolResult{IsError: true, Content: textContent(text)}, nil
+}
+
+func toolErrorOf(f *journal.Fault) toolError {
+	e := toolError{Code: string(f.Code), Message: messages[f.Code], Retryable: f.Code.Retryable(), Hint: f.Hint}
+	if f.RetryAfter > 0 || len(f.Violations) > 0 {
+		e.Details = &details{
+			RetryAfterSeconds: int64((f.RetryAfter + time.Second - 1) / time.Second),
+			Violations:        f.Violations,
+		}
+	}
+	return e
+}

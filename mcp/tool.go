@@ -1,0 +1,123 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"runtime/debug"
+
+	"github.com/mark3labs/mcp-go/mcp"
+	"github.com/mark3labs/mcp-go/server"
+
+	"innerloop/internal/discovery"
+	"innerloop/internal/strictjson"
+	"innerloop/journal"
+)
+
+// A tool is one thing an assistant can call. Its arguments are checked by
+// call itself and never by mcp-go, so that the refusal can be understood.
+type tool struct {
+	name, title, description string
+	hints                    hints
+	input, output            schema
+	// call gets an object, and returns a value to be written as JSON or a
+	// json.RawMessage. A *journal.Fault becomes a tool error.
+	call func(ctx context.Context, arguments strictjson.Value) (any, error)
+}
+
+// hints are sent in full: what is left out means «destructive» and «open
+// world» to a client.
+type hints struct{ readOnly, destructive, idempotent, openWorld bool }
+
+// journalTools are the tools of an anonymous caller, in the order they are
+// listed and used (protocol 8.5).
+func journalTools(j *journal.Journal, origins discovery.Origins) []tool {
+	return []tool{
+		startRegistration(j),
+		completeRegistration(j),
+		prepareEntry(j),
+		publishEntry(j, origins),
+		readFeed(j),
+	}
+}
+
+func (t tool) definition() (mcp.Tool, error) {
+	input, err := json.Marshal(t.input)
+	if err != nil {
+		return mcp.Tool{}, fmt.Errorf("write the input schema of %s: %w", t.name, err)
+	}
+	output, err := json.Marshal(t.output)
+	if err != nil {
+		return mcp.Tool{}, fmt.Errorf("write the output schema of %s: %w", t.name, err)
+	}
+	return mcp.Tool{
+		Name: t.name, Title: t.title, Description: t.description,
+		RawInputSchema: input, RawOutputSchema: output,
+		Annotations: mcp.ToolAnnotation{
+			Title: t.title, ReadOnlyHint: &t.hints.readOnly, DestructiveHint: &t.hints.destructive,
+			IdempotentHint: &t.hints.idempotent, OpenWorldHint: &t.hints.openWorld,
+		},
+	}, nil
+}
+
+var errPanicked = errors.New("mcp: tool panicked")
+
+// handler is what mcp-go calls.
+func (d *Door) handler(t tool) server.ToolHandlerFunc {
+	return func(ctx context.Context, r mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		raw := r.Params.RawArguments
+		if len(raw) == 0 || string(raw) == "null" {
+			raw = json.RawMessage("{}")
+		}
+		arguments, err := strictjson.Parse(raw)
+		if err != nil {
+			return nil, fmt.Errorf("read arguments again: %w", err) // Serve has read them before
+		}
+		body, err := d.bounded(ctx, t, arguments)
+		if errors.Is(err, errPanicked) {
+			return nil, err
+		}
+		if err != nil {
+			return d.failed(ctx, t, err)
+		}
+		text, err := encode(body)
+		if err != nil {
+			return nil, fmt.Errorf("write the result of %s: %w", t.name, err)
+		}
+		return &mcp.CallToolResult{Content: textContent(text), RawStructuredContent: text}, nil
+	}
+}
+
+// bounded runs a call until it answers or its time is up, also when it does
+// not listen to its context. A write that is cut off may still happen, which
+// is why every write can be repeated exactly.
+func (d *Door) bounded(ctx context.Context, t tool, arguments strictjson.Value) (any, error) {
+	ctx, cancel := context.WithTimeout(ctx, d.timeout)
+	defer cancel()
+	type outcome struct {
+		body any
+		err  error
+	}
+	done := make(chan outcome, 1)
+	go func() {
+		defer func() {
+			if p := recover(); p != nil {
+				d.logger.ErrorContext(ctx, "tool panicked", "tool", t.name, "panic", p, "stack", string(debug.Stack()))
+				done <- outcome{err: errPanicked}
+			}
+		}()
+		body, err := t.call(ctx, arguments)
+		done <- outcome{body, err}
+	}()
+	select {
+	case o := <-done:
+		return o.body, o.err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+func textContent(text []byte) []mcp.Content {
+	return []mcp.Content{mcp.TextContent{Type: mcp.ContentTypeText, Text: string(text)}}
+}
