@@ -1,0 +1,161 @@
+package handlers
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/gofiber/fiber/v2"
+	"github.com/valyala/fasthttp"
+	"golang.org/x/net/netutil"
+
+	"innerloop/internal/discovery"
+	"innerloop/journal"
+	"innerloop/web"
+)
+
+// A ToolDoor answers MCP requests. header is the request's, body its bytes;
+// the answer's payload is sent as it is. It must be safe for concurrent use
+// and return when ctx is done.
+type ToolDoor interface {
+	Serve(ctx context.Context, method string, header http.Header, body []byte) (status int, answer http.Header, payload []byte)
+}
+
+// Options are what a Server is made of. Journal, Logger, Now, Random and
+// Origins are required.
+type Options struct {
+	Journal        *journal.Journal
+	Tools          ToolDoor // nil: no tool door, its paths are unknown
+	Origins        discovery.Origins
+	AllowedOrigins []string // beside our own, for calls from browsers
+	// Ready tells whether the store can be reached; nil means always.
+	Ready  func(context.Context) error
+	Logger *slog.Logger
+	Now    func() time.Time
+	Random io.Reader // safe for concurrent use
+	// Build names the program's build; pages and answers kept by a browser
+	// are fetched again when it changes.
+	Build string
+	// CacheBytes bounds the readings kept in memory; 0 means 32 MiB.
+	CacheBytes int
+	// MaxConnections bounds the open connections; 0 means 16,384. More wait
+	// to be accepted.
+	MaxConnections int
+}
+
+// How long a connection may take (slow readers and writers are cut) and how
+// large a request's head may be.
+const (
+	readTimeout  = 20 * time.Second // a whole request
+	writeTimeout = 30 * time.Second // a whole answer
+	idleTimeout  = 75 * time.Second // between requests
+	headMax      = 16 << 10         // bytes of request line and headers
+	workTimeout  = 12 * time.Second // the journal's part of a request; the client waits 15 s (protocol 0.2)
+)
+
+// A Server is the HTTP door.
+type Server struct {
+	journal *journal.Journal
+	tools   ToolDoor
+	origins discovery.Origins
+	site    web.Site
+	guard   guard
+	ready   func(context.Context) error
+	logger  *slog.Logger
+	now     func() time.Time
+	random  io.Reader
+	build   string
+	cache   *cache
+	assets  assets
+	changed changes
+	maxOpen int
+	app     *fiber.App
+}
+
+// New makes a Server.
+func New(o Options) (*Server, error) {
+	if o.Journal == nil || o.Logger == nil || o.Now == nil || o.Random == nil || o.Origins == (discovery.Origins{}) {
+		return nil, errors.New("handlers: journal, origins, logger, clock and randomness are required")
+	}
+	guard, err := newGuard(o.Origins, o.AllowedOrigins)
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{
+		journal: o.Journal, tools: o.Tools, origins: o.Origins, site: web.Site{BaseURL: o.Origins.Web},
+		guard: guard, ready: o.Ready, logger: o.Logger, now: o.Now, random: o.Random, build: o.Build,
+		cache: newCache(or(o.CacheBytes, 32<<20)), maxOpen: or(o.MaxConnections, 16384),
+		assets: assets{files: map[string]*rendering{}},
+	}
+	s.app = fiber.New(fiber.Config{
+		AppName:                      "",
+		BodyLimit:                    largestBody(),
+		CaseSensitive:                true,
+		StrictRouting:                true,
+		Concurrency:                  s.maxOpen + 1024, // never reached: its answer would be plain text
+		DisableDefaultContentType:    true,
+		DisablePreParseMultipartForm: true,
+		DisableStartupMessage:        true,
+		ErrorHandler:                 s.failed,
+		ReadTimeout:                  readTimeout,
+		WriteTimeout:                 writeTimeout,
+		IdleTimeout:                  idleTimeout,
+		ReadBufferSize:               headMax,
+	})
+	s.routes()
+	server := s.app.Server()
+	server.Handler = s.around(server.Handler)
+	server.HeaderReceived = limitBody
+	server.CloseOnShutdown = true
+	return s, nil
+}
+
+func or(n, fallback int) int {
+	if n > 0 {
+		return n
+	}
+	return fallback
+}
+
+// Serve answers on the listener until Shutdown, and closes it.
+func (s *Server) Serve(l net.Listener) error {
+	return s.app.Listener(lingering{netutil.LimitListener(l, s.maxOpen)})
+}
+
+// Shutdown stops accepting, lets running requests finish until ctx is done,
+// and returns.
+func (s *Server) Shutdown(ctx context.Context) error { return s.app.ShutdownWithContext(ctx) }
+
+// around is the outermost handler: what holds for every request whatever
+// answers it. Fiber's own middleware would come too late for a verb that
+// Fiber does not know.
+func (s *Server) around(next fasthttp.RequestHandler) fasthttp.RequestHandler {
+	return func(ctx *fasthttp.RequestCtx) {
+		s.stamp(ctx)
+		defer func() {
+			if cause := recover(); cause != nil {
+				s.panicked(ctx, cause)
+			}
+		}()
+		steady(&ctx.Request)
+		known(&ctx.Request.Header)
+		if s.guard.stops(ctx) {
+			s.refuse(ctx, refusal{status: fiber.StatusForbidden, code: journal.InvalidRequest, hint: "this host or origin may not call here"})
+			return
+		}
+		if s.guard.preflight(ctx) {
+			return
+		}
+		next(ctx)
+	}
+}
+
+// work is the context of one request towards the journal. A fasthttp context
+// is reused once the handler returns, so it never goes further in.
+func work() (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.Background(), workTimeout)
+}

@@ -1,0 +1,260 @@
+package handlers
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/gofiber/fiber/v2"
+	"github.com/valyala/fasthttp"
+
+	"innerloop/journal"
+	"innerloop/seal"
+)
+
+// statuses gives every code its HTTP status (protocol 7.3).
+var statuses = map[journal.Code]int{
+	journal.InvalidRequest:              fiber.StatusBadRequest,
+	journal.ValidationFailed:            fiber.StatusBadRequest,
+	journal.RequestTooLarge:             fiber.StatusRequestEntityTooLarge,
+	journal.InvalidPublicKey:            fiber.StatusBadRequest,
+	journal.InvalidOrExpiredChallenge:   fiber.StatusBadRequest,
+	journal.InvalidSignature:            fiber.StatusUnauthorized,
+	journal.RegistrationReplayConflict:  fiber.StatusConflict,
+	journal.PublicKeyRegistered:         fiber.StatusConflict,
+	journal.ChallengeUnavailable:        fiber.StatusConflict,
+	journal.InvalidIdempotencyKey:       fiber.StatusBadRequest,
+	journal.InvalidSignatureWindow:      fiber.StatusUnauthorized,
+	journal.PayloadHashMismatch:         fiber.StatusBadRequest,
+	journal.InvalidSigningKey:           fiber.StatusUnauthorized,
+	journal.AgentSuspended:              fiber.StatusForbidden,
+	journal.IdempotencyConflict:         fiber.StatusConflict,
+	journal.IdempotencyEnvelopeMismatch: fiber.StatusConflict,
+	journal.NonceReplayed:               fiber.StatusConflict,
+	journal.AgentNotFound:               fiber.StatusNotFound,
+	journal.EntryNotFound:               fiber.StatusNotFound,
+	journal.EntryWithdrawn:              fiber.StatusGone,
+	journal.ServiceUnavailable:          fiber.StatusServiceUnavailable,
+}
+
+const brokenHint = "the service could not answer just now; the same request may be sent again"
+
+// A refusal is a fault with its status: what the door says, in any dialect.
+type refusal struct {
+	status     int
+	code       journal.Code
+	hint       string
+	violations []journal.Violation
+	wait       time.Duration
+	withdrawal *journal.Withdrawal
+}
+
+// statusError is a refusal that only HTTP knows, such as a wrong media type.
+type statusError struct {
+	status int
+	hint   string
+}
+
+func (e *statusError) Error() string { return e.hint }
+
+// failed is Fiber's error handler: it hears faults of the journal, Fiber's own
+// errors, fasthttp's errors about requests it could not read, and failures.
+func (s *Server) failed(c *fiber.Ctx, err error) error {
+	ctx := c.Context()
+	s.stamp(ctx)
+	s.refuse(ctx, s.judge(ctx, err))
+	return nil
+}
+
+// judge turns an error into what may be told. What is not a refusal is logged
+// here, once, and told as one fixed sentence.
+func (s *Server) judge(ctx *fasthttp.RequestCtx, err error) refusal {
+	if fault, ok := journal.AsFault(err); ok {
+		status, ok := statuses[fault.Code]
+		if !ok {
+			status = fiber.StatusBadRequest
+		}
+		return refusal{
+			status: status, code: fault.Code, hint: fault.Hint, violations: fault.Violations,
+			wait: fault.RetryAfter, withdrawal: fault.Withdrawal,
+		}
+	}
+	var own *statusError
+	if errors.As(err, &own) {
+		return refusal{status: own.status, code: journal.InvalidRequest, hint: own.hint}
+	}
+	var framework *fiber.Error
+	if errors.As(err, &framework) {
+		return s.translate(ctx, framework.Code)
+	}
+	s.logger.Error("request failed", "request_id", requestID(ctx), "error", err.Error())
+	return broken()
+}
+
+func broken() refusal {
+	return refusal{status: fiber.StatusServiceUnavailable, code: journal.ServiceUnavailable, hint: brokenHint}
+}
+
+// translate gives Fiber's own refusals our words; its texts quote the request
+// or the library and are dropped.
+func (s *Server) translate(ctx *fasthttp.RequestCtx, status int) refusal {
+	r := refusal{status: status, code: journal.InvalidRequest}
+	switch status {
+	case fiber.StatusNotFound:
+		r.hint = "there is nothing at this path"
+	case fiber.StatusMethodNotAllowed:
+		r.hint = "this path does not take this method; see the allow header"
+	case fiber.StatusRequestEntityTooLarge:
+		r.code, r.hint = journal.RequestTooLarge, "the body is larger than this path takes"
+		if c, ok := ctx.Conn().(*lingerConn); ok {
+			c.unread.Store(true)
+		}
+	case fiber.StatusRequestHeaderFieldsTooLarge:
+		r.hint = "the request line and headers are larger than 16 KiB"
+	case fiber.StatusRequestTimeout:
+		r.hint = "the request took too long to arrive"
+	case fiber.StatusBadRequest:
+		r.hint = "this is not a well-formed HTTP request"
+	default:
+		s.logger.Error("request failed", "request_id", requestID(ctx), "status", status)
+		return broken()
+	}
+	return r
+}
+
+// panicked answers for a handler that fell over. The value of a panic may
+// hold text of the request, so only its type and the place are logged.
+func (s *Server) panicked(ctx *fasthttp.RequestCtx, cause any) {
+	s.logger.Error("panic", "request_id", requestID(ctx), "type", fmt.Sprintf("%T", cause), "stack", string(debug.Stack()))
+	s.refuse(ctx, broken())
+}
+
+// refuse writes a refusal in the dialect of its path: JSON for machines, a
+// page for people (decisions B.1).
+func (s *Server) refuse(ctx *fasthttp.RequestCtx, r refusal) {
+	keep := [...]string{fiber.HeaderXRequestID, fiber.HeaderAllow, fiber.HeaderAccessControlAllowOrigin, fiber.HeaderAccessControlExposeHeaders, fiber.HeaderVary}
+	var kept [len(keep)]string
+	for i, name := range keep {
+		kept[i] = string(ctx.Response.Header.Peek(name))
+	}
+	ctx.Response.Reset()
+	h := &ctx.Response.Header
+	for i, name := range keep {
+		if kept[i] != "" {
+			h.Set(name, kept[i])
+		}
+	}
+	h.Set(fiber.HeaderXContentTypeOptions, "nosniff")
+	h.Set(fiber.HeaderCacheControl, "no-store")
+	if r.wait > 0 {
+		h.Set(fiber.HeaderRetryAfter, strconv.Itoa(int(math.Ceil(r.wait.Seconds()))))
+	}
+	ctx.SetStatusCode(r.status)
+	path := pathOf(&ctx.Request.Header)
+	switch {
+	case under(path, "/mcp"):
+		writeJSON(ctx, rpcProblem(r))
+	case forMachines(path):
+		writeJSON(ctx, restProblem(r, requestID(ctx)))
+	default:
+		s.refusalPage(ctx, path, r)
+	}
+}
+
+// machinePaths answer errors in JSON, with everything below them. A request
+// too broken to have a path is answered in JSON as well.
+var machinePaths = []string{"", "/v1", "/api/v1", "/a2a", "/mcp", "/openapi.json", "/events", "/healthz", "/readyz"}
+
+func forMachines(path string) bool {
+	for _, p := range machinePaths {
+		if under(path, p) {
+			return true
+		}
+	}
+	return false
+}
+
+// under tells whether path is dir or lies below it.
+func under(path, dir string) bool {
+	rest, ok := strings.CutPrefix(path, dir)
+	return ok && (rest == "" || dir != "" && rest[0] == '/')
+}
+
+// restProblem is the error body of protocol 7.3, with the five more fields of
+// decisions C.3 for a withdrawn entry.
+func restProblem(r refusal, requestID string) any {
+	type body struct {
+		Error       journal.Code        `json:"error"`
+		Message     string              `json:"message"`
+		RequestID   string              `json:"request_id"`
+		Violations  []journal.Violation `json:"violations,omitempty"`
+		EntryID     journal.EntryID     `json:"entry_id,omitempty"`
+		PublishedAt string              `json:"published_at,omitempty"`
+		WithdrawnAt string              `json:"withdrawn_at,omitempty"`
+		By          string              `json:"by,omitempty"`
+	}
+	b := body{Error: r.code, Message: r.hint, RequestID: requestID, Violations: r.violations}
+	if w := r.withdrawal; w != nil {
+		b.EntryID, b.By = w.EntryID, w.By
+		b.PublishedAt, b.WithdrawnAt = seal.FormatDateTime(w.PublishedAt), seal.FormatDateTime(w.WithdrawnAt)
+	}
+	return b
+}
+
+// rpcProblem is what a JSON-RPC client can read of a refusal that came before
+// the tool door looked at the message: no id is known.
+func rpcProblem(r refusal) any {
+	type fault struct {
+		Code    int    `json:"code"`
+		Message string `json:"message"`
+		Data    any    `json:"data"`
+	}
+	code := -32600 // invalid request
+	if r.status >= fiber.StatusInternalServerError {
+		code = -32603 // internal error
+	}
+	return struct {
+		Version string `json:"jsonrpc"`
+		ID      any    `json:"id"`
+		Error   fault  `json:"error"`
+	}{"2.0", nil, fault{code, r.hint, map[string]journal.Code{"error": r.code}}}
+}
+
+// writeJSON sets media type and body. The values are ours and always encode.
+func writeJSON(ctx *fasthttp.RequestCtx, v any) {
+	var b strings.Builder
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		panic(fmt.Errorf("encode an answer: %w", err))
+	}
+	ctx.Response.Header.SetContentType(jsonType)
+	ctx.SetBodyString(strings.TrimSuffix(b.String(), "\n"))
+}
+
+const jsonType = "application/json"
+
+// stamp gives the answer its id and the header that every answer carries. The
+// id is ours: a caller's would let it forge our log.
+func (s *Server) stamp(ctx *fasthttp.RequestCtx) {
+	h := &ctx.Response.Header
+	if len(h.Peek(fiber.HeaderXRequestID)) > 0 {
+		return
+	}
+	id, err := journal.NewUUID(s.random)
+	if err != nil {
+		id = "00000000-0000-4000-8000-000000000000"
+		s.logger.Error("no request id", "error", err.Error())
+	}
+	h.Set(fiber.HeaderXRequestID, id)
+	h.Set(fiber.HeaderXContentTypeOptions, "nosniff")
+}
+
+func requestID(ctx *fasthttp.RequestCtx) string {
+	return string(ctx.Response.Header.Peek(fiber.HeaderXRequestID))
+}

@@ -1,0 +1,60 @@
+package handlers
+
+import (
+	"github.com/gofiber/fiber/v2"
+	"github.com/valyala/fasthttp"
+
+	"innerloop/static"
+	"innerloop/web"
+)
+
+// routes lists every path of the door. Paths are compared as they were sent,
+// case and slashes included, and nothing redirects.
+func (s *Server) routes() {
+	// REST (protocol 5 to 7).
+	s.app.Post("/v1/agents/challenges", s.startRegistration)
+	s.app.Post("/v1/agents/register", s.completeRegistration)
+	s.app.Post("/v1/entries", s.publishEntry)
+	s.app.Get("/v1/feed", s.feed)
+	s.app.Get("/v1/entries/:id", s.entry)
+	s.app.Get("/v1/agents/:id", s.agent)
+	s.app.Get("/v1/agents/:id/entries", s.agentEntries)
+	s.app.Get("/v1/tags/:tag/entries", s.tagEntries)
+
+	if s.tools != nil {
+		for _, method := range toolMethods {
+			s.app.Add(method, "/mcp", s.tool)
+			s.app.Add(method, "/mcp/", s.tool)
+		}
+	}
+
+	// Pages, in each language.
+	for _, prefix := range []string{"", "/ru"} {
+		home := prefix
+		if home == "" {
+			home = "/"
+		}
+		s.app.Get(home, s.feedPage)
+		s.app.Get(prefix+"/entries/:id", s.entryPage)
+		s.app.Get(prefix+"/agents/:id", s.agentPage)
+	}
+
+	s.app.Get(web.AtomPath, s.atom)
+
+	s.app.Get("/healthz", s.healthz)
+	s.app.Get("/readyz", s.readyz)
+	s.app.Get("/robots.txt", robots)
+	s.app.Get("/favicon.ico", favicon)
+	s.app.Get(static.Prefix+"+", s.asset)
+}
+
+// known lets Fiber answer a verb it has never heard of: as TRACE, which no
+// path takes, it becomes a 405 with the allowed verbs, or a 404.
+func known(r *fasthttp.RequestHeader) {
+	switch string(r.Method()) {
+	case fiber.MethodGet, fiber.MethodHead, fiber.MethodPost, fiber.MethodPut, fiber.MethodDelete,
+		fiber.MethodConnect, fiber.MethodOptions, fiber.MethodTrace, fiber.MethodPatch:
+	default:
+		r.SetMethod(fiber.MethodTrace)
+	}
+}

@@ -1,0 +1,190 @@
+package handlers
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/gofiber/fiber/v2"
+	"github.com/valyala/fasthttp"
+)
+
+// A kind is a class of public readings that share their headers.
+type kind struct {
+	contentType  string
+	cacheControl string
+	anyOrigin    bool // readable by any page's script
+	page         bool // a page for people: content policy, relative times
+	dated        bool // carries last-modified
+}
+
+var (
+	jsonReading = kind{contentType: jsonType, cacheControl: "no-cache", anyOrigin: true}
+	pageReading = kind{contentType: "text/html; charset=utf-8", cacheControl: "no-cache", page: true}
+	atomReading = kind{contentType: "application/atom+xml; charset=utf-8", cacheControl: "public, max-age=60", anyOrigin: true, dated: true}
+)
+
+// format changes when the shape of readings changes without a new build.
+const format = "1"
+
+// read answers a GET of something public. The validator is known before
+// anything is rendered: it holds the journal's version, so that every
+// publication and withdrawal anywhere moves it, and a hash of the address, so
+// that it fits no other reading. The version is read first: what is rendered
+// may be newer than its validator, never older.
+func (s *Server) read(c *fiber.Ctx, k kind, render func(context.Context) ([]byte, error)) error {
+	ctx, cancel := work()
+	defer cancel()
+	version, err := s.journal.Version(ctx)
+	if err != nil {
+		return err
+	}
+	address := string(c.Context().Request.RequestURI())
+	v := validator{tag: s.tag(k, address, version)}
+	if k.dated {
+		v.modified = s.changed.at(version, s.now())
+	}
+	asked := v.asked(&c.Context().Request.Header)
+	if asked == fresh {
+		s.unchanged(c, k, v)
+		return nil
+	}
+	body, err := s.cache.get(k.contentType+" "+address, v.tag, func() ([]byte, error) { return render(ctx) })
+	if err != nil {
+		return err
+	}
+	if asked == freshIfAny {
+		s.unchanged(c, k, v)
+		return nil
+	}
+	s.reading(c, k, v)
+	return body.send(c.Context())
+}
+
+func (s *Server) tag(k kind, address string, version int64) string {
+	h := sha256.New()
+	for _, part := range []string{format, s.build, k.contentType, address} {
+		h.Write([]byte(part))
+		h.Write([]byte{0})
+	}
+	tag := `W/"` + strconv.FormatInt(version, 10) + "-" + hex.EncodeToString(h.Sum(nil)[:6])
+	if k.page {
+		// A page says "5 minutes ago".
+		tag += "-" + strconv.FormatInt(s.now().Unix()/60, 36)
+	}
+	return tag + `"`
+}
+
+// reading sets the headers that a full answer and a 304 share.
+func (s *Server) reading(c *fiber.Ctx, k kind, v validator) {
+	c.Set(fiber.HeaderCacheControl, k.cacheControl)
+	c.Set(fiber.HeaderETag, v.tag)
+	c.Set(fiber.HeaderVary, fiber.HeaderAcceptEncoding)
+	if !v.modified.IsZero() {
+		c.Set(fiber.HeaderLastModified, v.modified.UTC().Format(http.TimeFormat))
+	}
+	if k.anyOrigin {
+		c.Set(fiber.HeaderAccessControlAllowOrigin, "*")
+		c.Set(fiber.HeaderAccessControlExposeHeaders, "x-request-id, etag")
+	}
+	if k.page {
+		pageHeaders(&c.Context().Response.Header)
+	}
+	c.Context().Response.Header.SetContentType(k.contentType)
+}
+
+func (s *Server) unchanged(c *fiber.Ctx, k kind, v validator) {
+	s.reading(c, k, v)
+	c.Status(fiber.StatusNotModified)
+}
+
+// A validator is what a reader may ask with (RFC 9110 section 13).
+type validator struct {
+	tag      string
+	modified time.Time // zero: not offered
+}
+
+// An answer to the question whether the reader's copy will do.
+type freshness uint8
+
+const (
+	stale      freshness = iota
+	fresh                // nothing need be rendered
+	freshIfAny           // the reader asked with *: fresh if there is anything here
+)
+
+// asked compares weakly. If-None-Match wins over If-Modified-Since.
+func (v validator) asked(h *fasthttp.RequestHeader) freshness {
+	if lists := h.PeekAll(fiber.HeaderIfNoneMatch); len(lists) > 0 {
+		for _, list := range lists {
+			if strings.TrimSpace(string(list)) == "*" {
+				return freshIfAny
+			}
+			if listed(string(list), v.tag) {
+				return fresh
+			}
+		}
+		return stale
+	}
+	if v.modified.IsZero() {
+		return stale
+	}
+	since, err := http.ParseTime(string(h.Peek(fiber.HeaderIfModifiedSince)))
+	if err != nil || since.Before(v.modified) {
+		return stale
+	}
+	return fresh
+}
+
+// listed finds a tag in a list of tags. A quoted tag may hold commas, so the
+// list is walked and not split.
+func listed(list, tag string) bool {
+	opaque := strings.TrimPrefix(tag, "W/")
+	for {
+		list = strings.TrimLeft(list, " \t,")
+		list = strings.TrimPrefix(list, "W/")
+		if list == "" || list[0] != '"' {
+			return false
+		}
+		end := strings.IndexByte(list[1:], '"')
+		if end < 0 {
+			return false
+		}
+		if list[:end+2] == opaque {
+			return true
+		}
+		list = list[end+2:]
+	}
+}
+
+// changes remembers when this process first saw the journal's version. That is
+// never before the change, so a reader who asks by date misses nothing.
+type changes struct {
+	mu      sync.Mutex
+	version int64
+	seen    time.Time // whole seconds
+	hidden  bool      // an earlier version was seen in the same second
+}
+
+// at returns the time to offer for a version; zero when no date can tell it
+// from the version before.
+func (c *changes) at(version int64, now time.Time) time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if second := now.Truncate(time.Second); version != c.version || c.seen.IsZero() {
+		c.hidden = !c.seen.IsZero() && !second.After(c.seen)
+		c.version = version
+		if !c.hidden {
+			c.seen = second
+		}
+	}
+	if c.hidden {
+		return time.Time{}
+	}
+	return c.seen
+}
