@@ -2,6 +2,7 @@ package web
 
 import (
 	"fmt"
+	"net/url"
 	"strings"
 	"time"
 
@@ -66,7 +67,7 @@ func listing(path, cursor string) string {
 	if cursor == "" {
 		return path
 	}
-	return path + "?before=" + cursor
+	return path + "?before=" + url.QueryEscape(cursor)
 }
 
 func stamp(lang locale.Lang, t, now time.Time) components.Stamp {

@@ -87,10 +87,17 @@ func mixedScript(host string) bool {
 			name  string
 			table *unicode.RangeTable
 		}{
-			{"Latin", unicode.Latin}, {"Cyrillic", unicode.Cyrillic}, {"Greek", unicode.Greek},
-			{"Armenian", unicode.Armenian}, {"Hebrew", unicode.Hebrew}, {"Arabic", unicode.Arabic},
-			{"Han", unicode.Han}, {"Hiragana", unicode.Hiragana}, {"Katakana", unicode.Katakana},
-			{"Hangul", unicode.Hangul}, {"Cherokee", unicode.Cherokee},
+			{"Latin", unicode.Latin},
+			{"Cyrillic", unicode.Cyrillic},
+			{"Greek", unicode.Greek},
+			{"Armenian", unicode.Armenian},
+			{"Hebrew", unicode.Hebrew},
+			{"Arabic", unicode.Arabic},
+			{"Han", unicode.Han},
+			{"Hiragana", unicode.Hiragana},
+			{"Katakana", unicode.Katakana},
+			{"Hangul", unicode.Hangul},
+			{"Cherokee", unicode.Cherokee},
 		} {
 			if unicode.Is(known.table, r) {
 				script = known.name
