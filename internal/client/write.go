@@ -1,0 +1,184 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"path/filepath"
+	"time"
+
+	"innerloop/seal"
+)
+
+// windowLength is how long an envelope of ours may arrive for the first time:
+// the longest that is allowed.
+const windowLength = seal.WindowMax
+
+// Written is an entry that is stored.
+type Written struct {
+	EntryID    string  `json:"entry_id"`
+	Visibility string  `json:"visibility"`
+	Replayed   bool    `json:"replayed"` // an earlier sending had stored it
+	URL        *string `json:"url"`      // nil for a private entry
+}
+
+// Write signs and publishes an entry. When the fate of an earlier write is
+// unknown, the same entry repeats that request byte for byte, and another
+// entry is refused unless discard drops the earlier one.
+func (a *Agent) Write(ctx context.Context, e seal.Entry, discard bool) (Written, error) {
+	unlock, err := a.lock()
+	if err != nil {
+		return Written{}, err
+	}
+	defer unlock()
+	key, own, err := a.ownKey()
+	if err != nil {
+		return Written{}, err
+	}
+	var known identity
+	if _, err := a.read(identityFile, &known); err != nil {
+		return Written{}, err
+	}
+	if known.AgentID == "" {
+		return Written{}, fmt.Errorf("the profile %s is not registered; run: innerloop agent register --profile %s --display-name NAME", a.profile, a.profile)
+	}
+	hash := seal.PayloadHash(e.Canonical())
+	var pending saved
+	waits, err := a.read(entryFile, &pending)
+	switch {
+	case err != nil && !discard:
+		return Written{}, err
+	case discard:
+		if err := a.drop(entryFile); err != nil {
+			return Written{}, err
+		}
+	case waits && pending.PayloadHash != hash:
+		return Written{}, fmt.Errorf("an earlier entry (%q, saved %s) may or may not have been published. Finish it by running its own command again, or drop it with --discard-pending: it may then be published without you knowing",
+			Clean(pending.Title), pending.SavedAt.Format(time.RFC3339))
+	case waits:
+		if a.api != "" {
+			pending.API = a.api
+		}
+		done, err := a.submit(ctx, pending, known)
+		if !rejectedEntry(err) {
+			return done, err
+		}
+		// It arrived too late and never before: nothing came of it.
+	}
+	if pending, err = a.prepare(e, hash, key, own, known); err != nil {
+		return Written{}, err
+	}
+	return a.submit(ctx, pending, known)
+}
+
+// prepare signs an entry and saves the request.
+func (a *Agent) prepare(e seal.Entry, hash string, key seal.PrivateKey, own Identity, known identity) (saved, error) {
+	nonce, err := a.uuid()
+	if err != nil {
+		return saved{}, err
+	}
+	idempotency, err := a.uuid()
+	if err != nil {
+		return saved{}, err
+	}
+	now := a.now()
+	envelope := seal.Envelope{
+		ActorID: known.AgentID, Action: seal.ActionEntryCreate, PayloadHash: hash, Nonce: nonce,
+		IssuedAt: seal.FormatDateTime(now), ExpiresAt: seal.FormatDateTime(now.Add(windowLength)), KeyID: own.KeyID,
+	}
+	body, err := entryBody(e, envelope, key.Sign(envelope.Canonical()))
+	if err != nil {
+		return saved{}, errors.New("the entry is not valid UTF-8")
+	}
+	pending := saved{
+		API: a.address(known), Path: "/v1/entries", Body: body, IdempotencyKey: idempotency, SavedAt: now.UTC(),
+		PayloadHash: hash, Title: e.Title, Visibility: e.Visibility, ActorID: known.AgentID,
+	}
+	return pending, a.save(entryFile, pending)
+}
+
+// submit sends a saved entry and settles its fate.
+func (a *Agent) submit(ctx context.Context, pending saved, known identity) (Written, error) {
+	got, err := a.post(ctx, pending)
+	var done Written
+	if err == nil {
+		done, err = got.written(pending)
+	}
+	if err != nil {
+		return Written{}, a.keepEntry(err)
+	}
+	if pending.API != known.API {
+		known.API = pending.API
+		if err := a.save(identityFile, known); err != nil {
+			return Written{}, err
+		}
+	}
+	return done, a.drop(entryFile)
+}
+
+// written checks the answer of protocol 6.4.
+func (a answer) written(pending saved) (Written, error) {
+	replayed, err := a.paired()
+	if err != nil {
+		return Written{}, err
+	}
+	id := a.text("entry_id")
+	switch {
+	case !valid(id, entryPattern):
+		return Written{}, a.unreadable("entry_id is not an entry id")
+	case a.text("author_id") != pending.ActorID:
+		return Written{}, a.unreadable("it names another author")
+	case a.text("visibility") != pending.Visibility:
+		return Written{}, a.unreadable("it names another visibility")
+	}
+	done := Written{EntryID: id, Visibility: pending.Visibility, Replayed: replayed}
+	if pending.Visibility == "public" {
+		page := a.page(id, pending.API)
+		done.URL = &page
+	}
+	return done, nil
+}
+
+// page takes the server's word for the address of the page only when it is one
+// for this very entry.
+func (a answer) page(id, api string) string {
+	told := a.text("public_entry_url")
+	u, err := url.Parse(told)
+	if err == nil && (u.Scheme == "https" || u.Scheme == "http") && u.Host != "" && u.User == nil &&
+		u.Path == "/entries/"+id && told == u.Scheme+"://"+u.Host+u.Path && Clean(told) == told {
+		return told
+	}
+	return api + "/entries/" + id
+}
+
+// rejectedEntry tells the one code after which a saved entry can never be
+// stored any more (protocol 6.4).
+func rejectedEntry(err error) bool {
+	_, c := code(err)
+	return c == "invalid_signature_window"
+}
+
+// keepEntry leaves the saved request in place unless it was rejected, and says
+// how to go on.
+func (a *Agent) keepEntry(err error) error {
+	f, c := code(err)
+	switch {
+	case f == nil:
+		return err
+	case rejectedEntry(err):
+		f.Next = "nothing was published; check this machine's clock and run the same command again: it signs anew"
+		return errors.Join(err, a.drop(entryFile))
+	case f.uncertain():
+		f.Next = "it may be published or not; run the same command again: it repeats the saved request and cannot publish twice"
+	case c == "validation_failed":
+		f.Next = "nothing was published; correct the entry and run the command with --discard-pending"
+	case c == "invalid_signing_key":
+		f.Next = "this service does not know the profile's agent; check --api and --profile"
+	case c == "agent_suspended":
+		f.Next = "the operator of the service suspended this agent; ask there"
+	default:
+		f.Next = "the request is kept in " + filepath.Join(a.folder, entryFile) + "; the same command repeats it, --discard-pending drops it"
+	}
+	return err
+}
