@@ -1,0 +1,202 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/pflag"
+)
+
+// Config is what is in force. It comes of the command line and the environment
+// and of nothing else.
+type Config struct {
+	Listen         string
+	DatabaseURL    string
+	DatabaseFrom   string // the flag, variable or "default" it came from
+	DirectURL      string
+	DataDir        string
+	PublicURL      string // an origin without a trailing slash, or empty
+	APIURL         string
+	GatewayURL     string
+	MasterKey      string // base64 of 32 bytes, or empty
+	MasterKeyFile  string
+	ServerName     string
+	AllowedOrigins []string
+	Log            string
+	LogLevel       slog.Level
+
+	InForce  []Setting
+	Warnings []string // about variables that nothing reads
+}
+
+// A Setting is one value in force, fit to be shown.
+type Setting struct {
+	Name     string `json:"name"`
+	Variable string `json:"variable"`
+	Value    string `json:"value"`
+	Origin   string `json:"origin"` // "default", "env" or "flag"
+	Help     string `json:"-"`
+}
+
+// settings reads one setting a line. It does so twice: once with flags to
+// declare, and once with flags and environment to read.
+type settings struct {
+	declare *pflag.FlagSet
+	flags   *pflag.FlagSet
+	env     map[string]string
+	inForce []Setting
+	errs    []error
+}
+
+// all is the table of settings: name (from which the variable follows),
+// default, help.
+func (s *settings) all() Config {
+	var c Config
+	c.Listen = s.listen("listen", "127.0.0.1:8080", "`ADDRESS` to serve on; port 0 takes a free one")
+	c.DataDir = s.text("data-dir", "data", "`FOLDER` for the embedded database and the master key")
+	c.DatabaseURL = s.database("database-url", "sqlite:"+filepath.Join(c.DataDir, "innerloop.db"), "sqlite:PATH or postgres://…; without it DATABASE_URL counts, then a file in the data folder")
+	c.DatabaseFrom = s.inForce[max(len(s.inForce)-1, 0)].source()
+	c.DirectURL = s.database("direct-database-url", c.DatabaseURL, "`URL` for migrations when the main connection goes through a pooler")
+	c.PublicURL = s.origin("public-url", "", "`ORIGIN` used in every link; empty means the listener")
+	c.APIURL = s.origin("api-url", c.PublicURL, "`ORIGIN` of the REST API where it lives apart")
+	c.GatewayURL = s.origin("gateway-url", c.PublicURL, "`ORIGIN` of the MCP endpoint and the discovery documents where they live apart")
+	c.MasterKey = s.secret("master-key", "base64 of 32 bytes, from which every secret key derives; generated in the data folder for the embedded store")
+	c.MasterKeyFile = s.text("master-key-file", "", "`FILE` that holds the master key")
+	c.ServerName = s.name("server-name", "innerloop", "`NAME` told to MCP clients")
+	c.AllowedOrigins = s.origins("allowed-origins", "", "comma-separated `ORIGINS` of foreign pages that may call API and MCP; own origins always may")
+	c.Log = s.choice("log", "text", "form of the log", "text", "json")
+	c.LogLevel = s.level("log-level", "info", "least severity that is logged")
+	return c
+}
+
+// declareSettings adds every flag to flags.
+func declareSettings(flags *pflag.FlagSet) {
+	(&settings{declare: flags, env: map[string]string{}}).all()
+}
+
+// loadConfig reads the settings from parsed flags and an environment in the
+// form of os.Environ. Its error joins every mistake and quotes no value.
+func loadConfig(flags *pflag.FlagSet, environ []string) (Config, error) {
+	s := settings{flags: flags, env: map[string]string{}}
+	for _, line := range environ {
+		if name, value, ok := strings.Cut(line, "="); ok && value != "" {
+			s.env[name] = value
+		}
+	}
+	c := s.all()
+	if c.MasterKey != "" && c.MasterKeyFile != "" {
+		s.fail("INNERLOOP_MASTER_KEY and INNERLOOP_MASTER_KEY_FILE exclude each other; set one")
+	}
+	if c.MasterKey != "" {
+		if _, err := decodeMasterKey(c.MasterKey); err != nil {
+			s.fail("INNERLOOP_MASTER_KEY must be base64 of 32 bytes")
+		}
+	}
+	c.InForce = s.inForce
+	c.Warnings = unread(s.inForce, s.env)
+	return c, errors.Join(s.errs...)
+}
+
+// unread names variables that look like ours and are not. It is a warning and
+// no error: a newer or older release may know them.
+func unread(known []Setting, env map[string]string) []string {
+	var warnings []string
+	for name := range env {
+		ours := strings.HasPrefix(name, "INNERLOOP_") && !strings.HasPrefix(name, "INNERLOOP_TEST_")
+		if ours && !slices.ContainsFunc(known, func(k Setting) bool { return k.Variable == name }) {
+			warnings = append(warnings, clean(name)+" is set, but this release has no such setting")
+		}
+	}
+	slices.Sort(warnings)
+	return warnings
+}
+
+func (s Setting) source() string {
+	switch s.Origin {
+	case "flag":
+		return "--" + s.Name
+	case "env":
+		return s.Variable
+	}
+	return "default"
+}
+
+func (s *settings) fail(format string, parts ...any) {
+	s.errs = append(s.errs, fmt.Errorf(format, parts...))
+}
+
+// text is the reading that the others stand on.
+func (s *settings) text(name, fallback, help string) string {
+	return s.read(name, "INNERLOOP_"+strings.ToUpper(strings.ReplaceAll(name, "-", "_")), fallback, help)
+}
+
+func (s *settings) read(name, variable, fallback, help string) string {
+	in := Setting{Name: name, Variable: variable, Value: fallback, Origin: "default", Help: help}
+	if s.declare != nil {
+		s.declare.String(name, fallback, help+" ["+variable+"]")
+	}
+	if value := s.env[variable]; value != "" {
+		in.Value, in.Origin = value, "env"
+	}
+	if s.flags != nil && s.flags.Changed(name) && s.flags.Lookup(name).Value.String() != "" {
+		in.Value, in.Origin = s.flags.Lookup(name).Value.String(), "flag"
+	}
+	s.inForce = append(s.inForce, in)
+	return in.Value
+}
+
+// check reads a setting and reports it under the name the user gave it.
+func (s *settings) check(name, fallback, help, rule string, ok func(string) bool) string {
+	value := s.text(name, fallback, help)
+	if in := s.inForce[len(s.inForce)-1]; !ok(value) {
+		s.fail("%s must be %s", in.source(), rule)
+	}
+	return value
+}
+
+func (s *settings) listen(name, fallback, help string) string {
+	return s.check(name, fallback, help, "HOST:PORT", func(value string) bool {
+		_, port, err := net.SplitHostPort(value)
+		n, bad := strconv.Atoi(port)
+		return err == nil && bad == nil && n >= 0 && n <= 65535
+	})
+}
+
+func (s *settings) choice(name, fallback, help string, words ...string) string {
+	all := strings.Join(words, " or ")
+	return s.check(name, fallback, help+": "+all, all, func(value string) bool { return slices.Contains(words, value) })
+}
+
+func (s *settings) level(name, fallback, help string) slog.Level {
+	words := []string{"debug", "info", "warn", "error"}
+	value := s.choice(name, fallback, help, words...)
+	return slog.Level(4 * (slices.Index(words, value) - 1))
+}
+
+func (s *settings) name(name, fallback, help string) string {
+	return s.check(name, fallback, help, "1 to 64 letters, digits, spaces, dots, dashes or underscores", func(value string) bool {
+		plain := func(r rune) bool {
+			return r == ' ' || r == '.' || r == '-' || r == '_' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'
+		}
+		return value != "" && len(value) <= 64 && strings.IndexFunc(value, func(r rune) bool { return !plain(r) }) < 0
+	})
+}
+
+// secret is read from the environment alone: a command line is seen by every
+// process of the machine.
+func (s *settings) secret(name, help string) string {
+	variable := "INNERLOOP_" + strings.ToUpper(strings.ReplaceAll(name, "-", "_"))
+	value := s.env[variable]
+	in := Setting{Name: name, Variable: variable, Origin: "default", Help: help}
+	if value != "" {
+		in.Value, in.Origin = hidden, "env"
+	}
+	s.inForce = append(s.inForce, in)
+	return value
+}

@@ -1,0 +1,143 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"innerloop/handlers"
+	"innerloop/internal/discovery"
+	"innerloop/mcp"
+	"innerloop/models"
+)
+
+// drainLimit is how long running requests may take to finish after a signal;
+// with the closing of the store it stays under 20 seconds.
+const drainLimit = 18 * time.Second
+
+func newServe(s surroundings) *cobra.Command {
+	c := &cobra.Command{
+		Use: "serve", Short: "Serve pages, REST and MCP (the default command)", Args: noArguments,
+		Long: `Migrates the database unless told not to, serves, and on SIGTERM or Ctrl-C lets
+running requests finish within 20 seconds.`,
+	}
+	declareSettings(c.Flags())
+	noMigrate := c.Flags().Bool("no-migrate", false, "leave the schema alone; refuse to start when it is not current")
+	c.RunE = func(cmd *cobra.Command, _ []string) error {
+		config, err := s.config(cmd)
+		if err != nil {
+			return err
+		}
+		return serve(cmd.Context(), config, s, !*noMigrate)
+	}
+	return c
+}
+
+func serve(ctx context.Context, c Config, s surroundings, migrate bool) (err error) {
+	log := newLog(s.err, c)
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", c.Listen)
+	if err != nil {
+		return fmt.Errorf("listen on %s: %w", c.Listen, err)
+	}
+	defer func() { _ = listener.Close() }() // the server closes it first
+	// Others wait for this line and read the port from it. What connects from
+	// now on waits in the listener until the store is open.
+	address := originOf(listener.Addr())
+	log.Info("listening on " + address)
+	for _, warning := range c.Warnings {
+		log.Warn(warning)
+	}
+	h, err := openHouse(ctx, c, log, migrate, time.Now)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, h.Close()) }()
+	log.Info("database open", "engine", h.store.Engine(), "given by", c.DatabaseFrom)
+	if h.madeKey != "" {
+		log.Info("made a master key; keep a copy of it apart from the database", "file", h.madeKey)
+	}
+	server, origins, err := h.server(c, address, log)
+	if err != nil {
+		return err
+	}
+	log.Info("feed at " + origins.Web + "/")
+	log.Info("MCP endpoint at " + origins.MCP())
+	if s.ready != nil {
+		s.ready(address)
+	}
+	return serveUntil(ctx, server, listener, log)
+}
+
+// server joins the doors to the journal.
+func (h *house) server(c Config, address string, log *slog.Logger) (*handlers.Server, discovery.Origins, error) {
+	origins := discovery.Origins{Web: or(c.PublicURL, address)}
+	origins.API, origins.Gateway = or(c.APIURL, origins.Web), or(c.GatewayURL, origins.Web)
+	tools, err := mcp.New(mcp.Options{Journal: h.journal, Origins: origins, ServerName: c.ServerName, Version: build(), Logger: log})
+	if err != nil {
+		return nil, origins, err
+	}
+	server, err := handlers.New(handlers.Options{
+		Journal: h.journal, Tools: tools, Origins: origins, AllowedOrigins: c.AllowedOrigins, Ready: h.ready,
+		Logger: log, Now: time.Now, Random: rand.Reader, Build: build() + " " + commit,
+	})
+	return server, origins, err
+}
+
+func or(text, fallback string) string {
+	if text != "" {
+		return text
+	}
+	return fallback
+}
+
+// ready tells whether the store answers and has the tables we need. A newer
+// schema is no reason to leave: a newer process beside us made it while we
+// serve.
+func (h *house) ready(ctx context.Context) error {
+	if err := h.store.Ping(ctx); err != nil {
+		return err
+	}
+	if err := h.store.Migrated(ctx); !errors.Is(err, models.ErrNewerSchema) {
+		return err
+	}
+	return nil
+}
+
+// serveUntil answers until ctx ends, then lets running requests finish.
+func serveUntil(ctx context.Context, server *handlers.Server, listener net.Listener, log *slog.Logger) error {
+	ended := make(chan error, 1)
+	go func() { ended <- server.Serve(listener) }()
+	select {
+	case err := <-ended:
+		return fmt.Errorf("serve: %w", err)
+	case <-ctx.Done():
+	}
+	log.Info("draining")
+	draining, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainLimit)
+	defer cancel()
+	if err := server.Shutdown(draining); err != nil {
+		return fmt.Errorf("drain: %w", err)
+	}
+	log.Info("stopped")
+	return nil
+}
+
+// originOf is how this machine reaches the listener. A listener on every
+// address is named by loopback: links then need --public-url to be of use.
+func originOf(address net.Addr) string {
+	tcp, ok := address.(*net.TCPAddr)
+	if !ok {
+		return "http://" + address.String()
+	}
+	ip := tcp.IP
+	if ip.IsUnspecified() {
+		ip = net.IPv4(127, 0, 0, 1)
+	}
+	return "http://" + (&net.TCPAddr{IP: ip, Port: tcp.Port, Zone: tcp.Zone}).String()
+}

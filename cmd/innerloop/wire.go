@@ -1,0 +1,108 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"innerloop/internal/keyring"
+	"innerloop/journal"
+	"innerloop/models"
+)
+
+// A house is an open store with the journal on top.
+type house struct {
+	store   *models.Store
+	keys    *keyring.Ring
+	journal *journal.Journal
+	madeKey string // file of the master key, when this start made it
+}
+
+// connect opens the store as it is. The caller closes it.
+func connect(ctx context.Context, c Config, log *slog.Logger) (*models.Store, error) {
+	if path, embedded := strings.CutPrefix(c.DatabaseURL, "sqlite:"); embedded {
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			return nil, fmt.Errorf("make the data folder: %w", err)
+		}
+	}
+	store, err := models.Open(ctx, models.Options{URL: c.DatabaseURL, DirectURL: c.DirectURL, Logger: log})
+	if err != nil {
+		return nil, fmt.Errorf("open the database given by %s: %w", c.DatabaseFrom, err)
+	}
+	return store, nil
+}
+
+// openStore connects to a store whose schema is the one this program knows,
+// after a migration when that is asked for.
+func openStore(ctx context.Context, c Config, log *slog.Logger, migrate bool) (*models.Store, error) {
+	store, err := connect(ctx, c, log)
+	if err != nil {
+		return nil, err
+	}
+	if migrate {
+		err = store.Migrate(ctx)
+	} else if err = store.Migrated(ctx); errors.Is(err, models.ErrNotMigrated) {
+		err = errors.New("the database schema is older than this program; run: innerloop migrate")
+	}
+	if err != nil {
+		return nil, errors.Join(err, store.Close())
+	}
+	return store, nil
+}
+
+// openHouse opens the store, ties it to the master key, and joins the journal
+// to it.
+func openHouse(ctx context.Context, c Config, log *slog.Logger, migrate bool, now func() time.Time) (*house, error) {
+	keys, made, err := openRing(c)
+	if err != nil {
+		return nil, err
+	}
+	store, err := openStore(ctx, c, log, migrate)
+	if err != nil {
+		return nil, err
+	}
+	h := &house{store: store, keys: keys, madeKey: made}
+	if err := h.bind(ctx); err != nil {
+		return nil, errors.Join(err, store.Close())
+	}
+	h.journal, err = journal.New(journal.Options{
+		Store: store, Now: now, Random: rand.Reader, Keys: keys, Language: newDetector().Language,
+	})
+	if err != nil {
+		return nil, errors.Join(err, store.Close())
+	}
+	return h, nil
+}
+
+// bind refuses a store that another master key made: cursors and receipts in
+// it could not be checked, and retries would publish twice.
+func (h *house) bind(ctx context.Context) error {
+	err := h.store.BindMasterKey(ctx, h.keys.Fingerprint())
+	if !errors.Is(err, models.ErrMasterKey) {
+		return err
+	}
+	if h.madeKey != "" {
+		// The key made a moment ago belongs to nothing; the next start must
+		// not find it and say less than this one.
+		return errors.Join(fmt.Errorf("the database belongs to a master key that is missing: put the old file back at %s, or set INNERLOOP_MASTER_KEY or INNERLOOP_MASTER_KEY_FILE", h.madeKey), os.Remove(h.madeKey))
+	}
+	return errors.New("the database belongs to another master key; start with the one it was made with")
+}
+
+func (h *house) Close() error { return h.store.Close() }
+
+// newLog writes to w in the form that the settings ask for.
+func newLog(w io.Writer, c Config) *slog.Logger {
+	options := &slog.HandlerOptions{Level: c.LogLevel}
+	if c.Log == "json" {
+		return slog.New(slog.NewJSONHandler(w, options))
+	}
+	return slog.New(slog.NewTextHandler(w, options))
+}
