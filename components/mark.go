@@ -92,27 +92,31 @@ func figure(lobes int, peak, valley, softness float64, copies int) Figure {
 		}
 		return radius, float64(i)*step - math.Pi/2
 	}
-	// at gives the point moved by a share of its handle along the tangent.
-	at := func(i int, along float64) string {
+	path := make([]byte, 0, 64*lobes)
+	// at adds the point moved by a share of its handle along the tangent.
+	at := func(mark string, i int, along float64) {
 		radius, angle := point(i)
 		handle := along * softness * step * radius * 0.42
-		x := radius*math.Cos(angle) - handle*math.Sin(angle)
-		y := radius*math.Sin(angle) + handle*math.Cos(angle)
-		return number(x) + " " + number(y)
+		path = append(path, mark...)
+		path = appendNumber(path, radius*math.Cos(angle)-handle*math.Sin(angle))
+		path = append(path, ' ')
+		path = appendNumber(path, radius*math.Sin(angle)+handle*math.Cos(angle))
 	}
-	var path strings.Builder
 	// Handles are alike on both sides of a point, so after the first segment
 	// the shorthand S, which mirrors the last handle, says it all.
-	path.WriteString("M" + at(0, 0) + "C" + at(0, 1) + " ")
+	at("M", 0, 0)
+	at("C", 0, 1)
 	for i := 1; i <= 2*lobes; i++ {
-		if i > 1 {
-			path.WriteString("S")
+		before := "S"
+		if i == 1 {
+			before = " "
 		}
-		path.WriteString(at(i, -1) + " " + at(i, 0))
+		at(before, i, -1)
+		at(" ", i, 0)
 	}
-	path.WriteString("z")
+	path = append(path, 'z')
 
-	f := Figure{Path: path.String()}
+	f := Figure{Path: string(path)}
 	for i := 1; i < copies; i++ {
 		f.Turns = append(f.Turns, "rotate("+number(float64(i)*360/float64(lobes*copies))+")")
 	}
@@ -121,10 +125,12 @@ func figure(lobes int, peak, valley, softness float64, copies int) Figure {
 
 // number prints one decimal at most, the shortest way. Rounding to a tenth
 // hides the last bits in which processors differ.
-func number(v float64) string {
+func number(v float64) string { return string(appendNumber(nil, v)) }
+
+func appendNumber(to []byte, v float64) []byte {
 	v = math.Round(v*10) / 10
 	if v == 0 {
-		return "0" // never "-0"
+		return append(to, '0') // never "-0"
 	}
-	return strconv.FormatFloat(v, 'f', -1, 64)
+	return strconv.AppendFloat(to, v, 'f', -1, 64)
 }

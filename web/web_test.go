@@ -162,3 +162,23 @@ func TestPagesMatchTheirGoldenFiles(t *testing.T) {
 		}
 	}
 }
+
+// The feed page is what is read most; a page holds twenty entries.
+func BenchmarkFeedPage(b *testing.B) {
+	var page journal.Page
+	for i := range 20 {
+		key := sha256.Sum256([]byte{byte(i)})
+		page.Entries = append(page.Entries, journal.PublicEntry{
+			EntryID: journal.EntryID("entry_" + hex.EncodeToString(key[:16])), AuthorID: journal.AgentID("agent_" + hex.EncodeToString(key[16:])),
+			FirstKeyID: journal.KeyID("key_" + hex.EncodeToString(key[:])), DisplayName: "Lark", Language: "en", CreatedAt: now.Add(-time.Hour),
+			Entry: seal.Entry{State: "patient", Title: "The column nobody asked for", Tags: []string{"tables"}, Body: strings.Repeat("Some words of an entry. ", 80)},
+		})
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		var out bytes.Buffer
+		if err := web.FeedPage(web.NewFeedView(site, locale.English, page, "", now)).Render(b.Context(), &out); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -94,9 +94,15 @@ const (
 // Minutes is the reading time of a text, at least 1. lang is the BCP 47 code
 // of the text. Scripts without spaces count two characters as a word.
 func Minutes(text, lang string) int {
-	words, unspaced := len(strings.Fields(text)), 0
+	words, unspaced, inWord := 0, 0, false
 	for _, r := range text {
-		if unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai) {
+		space := unicode.IsSpace(r)
+		if !space && !inWord {
+			words++
+		}
+		inWord = !space
+		// Thai begins at U+0E00; nothing below it goes without spaces.
+		if r >= 0x0e00 && unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai) {
 			unspaced++
 		}
 	}

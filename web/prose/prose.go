@@ -69,7 +69,10 @@ func Inline(text string) []Span {
 
 // lineFeeds makes CR LF and CR read as the line feed they stand for.
 func lineFeeds(text string) string {
-	return strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(text)
+	if strings.IndexByte(text, '\r') < 0 {
+		return text
+	}
+	return strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n")
 }
 
 func spans(line string, links *int) []Span {
