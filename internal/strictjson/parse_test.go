@@ -206,7 +206,7 @@ func TestHalfSurrogates(t *testing.T) {
 		{`"\ud800\\udc00"`, ""},
 		{`"\ud800\"`, ""},
 		{`"\ud800 \udc00"`, ""},
-		{`"\udc00\ud800"`, ""},
+		{`"\udc00\ud800"`, ""}, {`"\udc00\udc00"`, ""}, {`"\udfff\udfff"`, ""},
 		{`"\ud800\ud800"`, ""},
 		{`"\ud800\ud800\udc00"`, ""},
 		{`"\ud83d\ude00\ude00"`, ""},
