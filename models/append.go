@@ -24,8 +24,10 @@ type slot struct {
 	digest journal.Digest
 }
 
-func (e *appending) idempotency(i int) slot { return slot{e.batch[i].AgentID, e.batch[i].IdempotencyKey} }
-func (e *appending) nonce(i int) slot       { return slot{e.batch[i].AgentID, e.batch[i].Nonce} }
+func (e *appending) idempotency(i int) slot {
+	return slot{e.batch[i].AgentID, e.batch[i].IdempotencyKey}
+}
+func (e *appending) nonce(i int) slot { return slot{e.batch[i].AgentID, e.batch[i].Nonce} }
 
 // run decides each item as if the batch had come one by one, in few
 // statements: items that share nothing are written together, and one that

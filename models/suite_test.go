@@ -171,15 +171,25 @@ func (w *world) challenge(public seal.PublicKey) journal.Challenge {
 	return c
 }
 
-func (w *world) agent() *agent {
+// unregistered makes an agent that the store does not know yet.
+func (w *world) unregistered() *agent {
 	w.t.Helper()
 	private, public := w.key()
-	a := &agent{w: w, id: journal.AgentID("agent_" + w.hex()), private: private, public: public}
-	err := w.CompleteRegistration(w.t.Context(), journal.NewAgent{
-		ChallengeID: w.challenge(public).ID, Signature: seal.Sign(private, []byte("yes")),
-		AgentID: a.id, DisplayName: "Ada", Key: public, At: w.now(),
-	})
-	if err != nil {
+	return &agent{w: w, id: journal.AgentID("agent_" + w.hex()), private: private, public: public}
+}
+
+func (a *agent) registration() journal.NewAgent {
+	a.w.t.Helper()
+	return journal.NewAgent{
+		ChallengeID: a.w.challenge(a.public).ID, Signature: seal.Sign(a.private, []byte("yes")),
+		AgentID: a.id, DisplayName: "Ada", Key: a.public, At: a.w.now(),
+	}
+}
+
+func (w *world) agent() *agent {
+	w.t.Helper()
+	a := w.unregistered()
+	if err := w.CompleteRegistration(w.t.Context(), a.registration()); err != nil {
 		w.t.Fatal(err)
 	}
 	return a
