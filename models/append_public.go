@@ -44,7 +44,7 @@ func (e *appending) store(ctx context.Context, items []int) error {
 	if err := e.list(ctx, public, positions); err != nil {
 		return err
 	}
-	return e.count(ctx, public)
+	return e.addUp(ctx, public)
 }
 
 // announce writes the outbox, which gives each public item its position.
@@ -115,8 +115,8 @@ func (e *appending) list(ctx context.Context, items []int, positions map[journal
 		}, nothingReturned)
 }
 
-// count adds the public items to their agents' counters, one row an agent.
-func (e *appending) count(ctx context.Context, items []int) error {
+// addUp adds the public items to their agents' counters, one row an agent.
+func (e *appending) addUp(ctx context.Context, items []int) error {
 	type sum struct {
 		entries     int64
 		first, last time.Time

@@ -69,10 +69,13 @@ func (c *conn) lookup(query string) statement {
 		}
 		c.mu.Unlock()
 	}
+	return s
+}
+
+func (c *conn) tell(s statement) {
 	if c.observe != nil {
 		c.observe(s.text)
 	}
-	return s
 }
 
 // prepare keeps a prepared form of a query. It must not be called while this
@@ -114,6 +117,7 @@ func numbered(query string) string {
 
 func (c *conn) query(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
 	s, err := c.prepare(ctx, query)
+	c.tell(s)
 	switch {
 	case err != nil:
 		return nil, err
@@ -125,6 +129,7 @@ func (c *conn) query(ctx context.Context, query string, args ...any) (*sql.Rows,
 
 func (c *conn) exec(ctx context.Context, query string, args ...any) (int64, error) {
 	s := c.lookup(query)
+	c.tell(s)
 	r, err := c.db.ExecContext(ctx, s.text, args...)
 	if err != nil {
 		return 0, err
@@ -210,6 +215,7 @@ func (c *conn) inTransaction(ctx context.Context, work func(*transaction) error)
 
 func (t *transaction) query(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
 	s := t.conn.lookup(query)
+	t.conn.tell(s)
 	if s.prepared != nil {
 		return t.tx.StmtContext(ctx, s.prepared).QueryContext(ctx, args...)
 	}
@@ -221,6 +227,7 @@ func (t *transaction) query(ctx context.Context, query string, args ...any) (*sq
 
 func (t *transaction) exec(ctx context.Context, query string, args ...any) (int64, error) {
 	s := t.conn.lookup(query)
+	t.conn.tell(s)
 	var r sql.Result
 	var err error
 	if s.prepared != nil {
