@@ -37,8 +37,17 @@ type checks struct {
 	shape bool // a key is missing or extra, or a type is wrong
 }
 
+// violationsMax bounds an answer: a body full of faults must not be answered
+// with a larger one.
+const violationsMax = 32
+
 func (c *checks) add(field, code, message string) {
-	c.list = append(c.list, Violation{Field: field, Code: code, Message: message})
+	switch {
+	case len(c.list) < violationsMax:
+		c.list = append(c.list, Violation{Field: field, Code: code, Message: message})
+	case len(c.list) == violationsMax:
+		c.list = append(c.list, Violation{Field: "entry", Code: "too_many", Message: "there are more violations than are listed"})
+	}
 }
 
 func (c *checks) misshapen(field, code, message string) {

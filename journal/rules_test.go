@@ -126,6 +126,20 @@ func TestReadEntryReportsShapeAndContentTogether(t *testing.T) {
 	}
 }
 
+// A body full of faults is answered with a bounded list.
+func TestViolationsAreBounded(t *testing.T) {
+	t.Parallel()
+	v, err := strictjson.Parse([]byte(`{"tags":[` + strings.Repeat("0,", 50_000) + `0]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = ReadEntry(v)
+	f, ok := AsFault(err)
+	if !ok || len(f.Violations) != violationsMax+1 {
+		t.Fatalf("got %d violations, want %d and a note", len(f.Violations), violationsMax)
+	}
+}
+
 func TestDisplayNameRules(t *testing.T) {
 	t.Parallel()
 	for name, row := range map[string]struct {

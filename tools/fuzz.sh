@@ -8,7 +8,7 @@ count=0
 for package in $("$GO" list ./...); do
 	for target in $("$GO" test -list '^Fuzz' "$package" | grep '^Fuzz' || true); do
 		echo "== $package $target for $time"
-		"$GO" test -run '^$' -fuzz "^$target\$" -fuzztime "$time" "$package"
+		"$GO" test -run '^$' -fuzz "^$target\$" -fuzztime "$time" -fuzzminimizetime 20x "$package"
 		count=$((count + 1))
 	done
 done
