@@ -14,7 +14,6 @@ type appending struct {
 	tx       *transaction
 	batch    []journal.NewEntry
 	outcomes []journal.Outcome
-	order    bool // the lock on public positions is held
 }
 
 // slot is what two submissions of an agent may not share: an idempotency key
@@ -137,8 +136,10 @@ created_at, payload_key, payload_mac, submission_key, submission_mac) VALUES `, 
 		` ON CONFLICT DO NOTHING RETURNING agent_id, idempotency_key`,
 		func(i int) []any {
 			n, r := &e.batch[i], &e.batch[i].Receipt
-			return []any{string(n.AgentID), n.IdempotencyKey[:], string(r.EntryID), r.Visibility, r.CreatedAt.UnixMilli(),
-				r.Payload.KeyID, r.Payload.Sum, r.Submission.KeyID, r.Submission.Sum}
+			return []any{
+				string(n.AgentID), n.IdempotencyKey[:], string(r.EntryID), r.Visibility, r.CreatedAt.UnixMilli(),
+				r.Payload.KeyID, r.Payload.Sum, r.Submission.KeyID, r.Submission.Sum,
+			}
 		})
 	if err != nil {
 		return nil, err

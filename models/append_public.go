@@ -75,8 +75,10 @@ position, signature, canonical_envelope, canonical_entry) VALUES `, 11, ``,
 			if p, ok := positions[n.EntryID]; ok {
 				position = p
 			}
-			return []any{string(n.AgentID), string(n.EntryID), n.Entry.Visibility, "active", n.CreatedAt.UnixMilli(), n.Language,
-				n.Proven.Envelope().KeyID, position, signature[:], string(n.Proven.CanonicalEnvelope()), string(n.Proven.Payload())}
+			return []any{
+				string(n.AgentID), string(n.EntryID), n.Entry.Visibility, "active", n.CreatedAt.UnixMilli(), n.Language,
+				n.Proven.Envelope().KeyID, position, signature[:], string(n.Proven.CanonicalEnvelope()), string(n.Proven.Payload()),
+			}
 		}, nothingReturned)
 }
 

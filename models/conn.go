@@ -20,6 +20,8 @@ type engine struct {
 	share    string // how a read in a transaction keeps its rows as they are
 	order    string // what a transaction runs before it takes public positions
 	tables   string // names of the tables in our schema
+	join     string // from a row of a timeline, t, to its entry, agent and key
+	pages    pages
 }
 
 // conn is a pool of connections with GORM on top of it. The hot paths run

@@ -18,24 +18,35 @@ const entryColumns = `e.entry_id, e.agent_id, a.display_name, a.first_key_id, e.
 e.signature, e.canonical_envelope, e.canonical_entry, k.public_key, k.revoked_at`
 
 // How a page walks: the narrow table gives order and ids, everything else is
-// fetched by primary key. CROSS JOIN keeps SQLite from another order and means
-// the same on PostgreSQL.
+// fetched by primary key, row by row, until the page is full. Both planners
+// must be held to it, or they collect and sort all entries of an agent:
+// SQLite keeps the order of a CROSS JOIN, PostgreSQL cannot flatten a lateral
+// query with a limit.
 const (
-	joinEntry = `
-CROSS JOIN entries e
-CROSS JOIN agents a
-CROSS JOIN agent_keys k
-WHERE e.agent_id = t.agent_id AND e.entry_id = t.entry_id AND e.status = 'active'
-AND a.agent_id = t.agent_id AND a.suspended_at IS NULL
-AND k.agent_id = e.agent_id AND k.key_id = e.key_id
-AND t.position < ?`
+	sqliteJoin = `
+CROSS JOIN entries e ON e.agent_id = t.agent_id AND e.entry_id = t.entry_id AND e.status = 'active'
+CROSS JOIN agents a ON a.agent_id = t.agent_id AND a.suspended_at IS NULL
+CROSS JOIN agent_keys k ON k.agent_id = e.agent_id AND k.key_id = e.key_id`
+	postgresJoin = `
+CROSS JOIN LATERAL (SELECT * FROM entries WHERE agent_id = t.agent_id AND entry_id = t.entry_id AND status = 'active' LIMIT 1) e
+CROSS JOIN LATERAL (SELECT * FROM agents WHERE agent_id = t.agent_id AND suspended_at IS NULL LIMIT 1) a
+CROSS JOIN LATERAL (SELECT * FROM agent_keys WHERE agent_id = t.agent_id AND key_id = e.key_id LIMIT 1) k`
 	newestFirst = `
 ORDER BY t.position DESC LIMIT ?`
 
-	pageOfAll   = `SELECT ` + entryColumns + ` FROM timeline t` + joinEntry + newestFirst
-	pageOfAgent = `SELECT ` + entryColumns + ` FROM timeline t` + joinEntry + ` AND t.agent_id = ?` + newestFirst
-	pageOfTag   = `SELECT ` + entryColumns + ` FROM tag_timeline t` + joinEntry + ` AND t.tag = ?` + newestFirst
+	fromTimeline = `SELECT ` + entryColumns + ` FROM timeline t`
+	fromTag      = `SELECT ` + entryColumns + ` FROM tag_timeline t`
+	ofAll        = ` WHERE t.position < ?` + newestFirst
+	ofAgent      = ` WHERE t.agent_id = ? AND t.position < ?` + newestFirst
+	ofTag        = ` WHERE t.tag = ? AND t.position < ?` + newestFirst
 )
+
+// pages are the statements of the three lists in an engine's dialect.
+type pages struct{ all, agent, tag string }
+
+func pagesBy(join string) pages {
+	return pages{all: fromTimeline + join + ofAll, agent: fromTimeline + join + ofAgent, tag: fromTag + join + ofTag}
+}
 
 // PublicEntries returns a page of public entries, newest arrival first, in one
 // statement.
@@ -44,12 +55,12 @@ func (s *Store) PublicEntries(ctx context.Context, q journal.Range) ([]journal.P
 	if before <= 0 {
 		before = math.MaxInt64
 	}
-	query, args := pageOfAll, []any{before, q.Limit}
+	query, args := s.engine.pages.all, []any{before, q.Limit}
 	switch {
 	case q.Agent != "":
-		query, args = pageOfAgent, []any{before, string(q.Agent), q.Limit}
+		query, args = s.engine.pages.agent, []any{string(q.Agent), before, q.Limit}
 	case q.Tag != "":
-		query, args = pageOfTag, []any{before, q.Tag, q.Limit}
+		query, args = s.engine.pages.tag, []any{q.Tag, before, q.Limit}
 	}
 	if !storable(string(q.Agent)) || !storable(q.Tag) || q.Limit < 1 {
 		return nil, nil
@@ -78,8 +89,10 @@ func scanEntry(rows *sql.Rows, more ...any) (journal.PublicEntry, error) {
 	var raw []byte
 	var key string
 	var revoked sql.NullInt64
-	dest := []any{&e.EntryID, &e.AuthorID, &e.DisplayName, &e.FirstKeyID, &e.Language, &created, &e.Position,
-		&raw, &e.Signed.CanonicalEnvelope, &e.Signed.CanonicalEntry, &key, &revoked}
+	dest := []any{
+		&e.EntryID, &e.AuthorID, &e.DisplayName, &e.FirstKeyID, &e.Language, &created, &e.Position,
+		&raw, &e.Signed.CanonicalEnvelope, &e.Signed.CanonicalEntry, &key, &revoked,
+	}
 	if err := rows.Scan(append(dest, more...)...); err != nil {
 		return e, err
 	}
@@ -160,17 +173,14 @@ WHERE e.entry_id = ? AND e.visibility = 'public'`, []any{string(id)}, &created, 
 }
 
 const (
-	neighbour = `SELECT e.entry_id, e.canonical_entry FROM timeline t
-CROSS JOIN entries e
-WHERE e.agent_id = t.agent_id AND e.entry_id = t.entry_id AND e.status = 'active'
-AND t.agent_id = ? AND t.position `
-	earlierEntry = neighbour + `< ? ORDER BY t.position DESC LIMIT 1`
-	laterEntry   = neighbour + `> ? ORDER BY t.position LIMIT 1`
+	earlierEntry = ` WHERE t.agent_id = ? AND t.position < ? ORDER BY t.position DESC LIMIT 1`
+	laterEntry   = ` WHERE t.agent_id = ? AND t.position > ? ORDER BY t.position LIMIT 1`
 )
 
-func (s *Store) neighbour(ctx context.Context, of journal.PublicEntry, query string) (*journal.Neighbour, error) {
+func (s *Store) neighbour(ctx context.Context, of journal.PublicEntry, side string) (*journal.Neighbour, error) {
 	var n journal.Neighbour
 	var canonical []byte
+	query := `SELECT e.entry_id, e.canonical_entry FROM timeline t` + s.engine.join + side
 	found, err := s.read.one(ctx, query, []any{string(of.AuthorID), of.Position}, &n.EntryID, &canonical)
 	if err != nil || !found {
 		return nil, err

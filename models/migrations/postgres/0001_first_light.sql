@@ -127,7 +127,9 @@ CREATE TABLE tag_timeline (
     PRIMARY KEY (tag, position)
 );
 
-CREATE INDEX tag_timeline_by_position ON tag_timeline (position);
+-- A hash, so that the planner cannot walk it backwards for the page of a tag
+-- and filter its way through everybody's entries.
+CREATE INDEX tag_timeline_by_position ON tag_timeline USING hash (position);
 
 -- +goose StatementBegin
 CREATE FUNCTION innerloop_refuse_change() RETURNS trigger LANGUAGE plpgsql AS $$
