@@ -22,8 +22,10 @@ var bodyLimits = []struct {
 	{"/v1/agents", 2048},
 	{"/v1", 256 << 10},
 	{"/mcp", 1 << 20},
-	{"/", 64 << 10},
 }
+
+// otherBody bounds every other path.
+const otherBody = 64 << 10
 
 func bodyLimit(path string) int {
 	for _, row := range bodyLimits {
@@ -31,11 +33,11 @@ func bodyLimit(path string) int {
 			return row.bytes
 		}
 	}
-	return bodyLimits[len(bodyLimits)-1].bytes
+	return otherBody
 }
 
 func largestBody() int {
-	most := 0
+	most := otherBody
 	for _, row := range bodyLimits {
 		most = max(most, row.bytes)
 	}
@@ -47,7 +49,7 @@ func limitBody(h *fasthttp.RequestHeader) fasthttp.RequestConfig {
 }
 
 // pathOf is the raw path of a request, before any decoding: what routing
-// compares. It is empty when the request line could not be read.
+// compares.
 func pathOf(h *fasthttp.RequestHeader) string {
 	uri := h.RequestURI()
 	if at := bytes.IndexAny(uri, "?#"); at >= 0 {

@@ -178,7 +178,11 @@ func query(c *fiber.Ctx, known ...string) (map[string]string, error) {
 		delete(values, name)
 	}
 	if len(values) > 0 {
-		return nil, violated("query", "unexpected_field", "only these parameters are known here: "+strings.Join(known, ", "))
+		message := "this path takes no parameters"
+		if len(known) > 0 {
+			message = "only these parameters are known here: " + strings.Join(known, ", ")
+		}
+		return nil, violated("query", "unexpected_field", message)
 	}
 	return found, nil
 }

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/gofiber/fiber/v2"
@@ -32,6 +33,7 @@ type Options struct {
 	Tools          ToolDoor // nil: no tool door, its paths are unknown
 	Origins        discovery.Origins
 	AllowedOrigins []string // beside our own, for calls from browsers
+	Documents      []discovery.Document
 	// Ready tells whether the store can be reached; nil means always.
 	Ready  func(context.Context) error
 	Logger *slog.Logger
@@ -74,6 +76,10 @@ type Server struct {
 	changed changes
 	maxOpen int
 	app     *fiber.App
+
+	mu       sync.Mutex
+	listener net.Listener
+	stopped  bool
 }
 
 // New makes a Server.
@@ -106,7 +112,7 @@ func New(o Options) (*Server, error) {
 		IdleTimeout:                  idleTimeout,
 		ReadBufferSize:               headMax,
 	})
-	s.routes()
+	s.routes(o.Documents)
 	server := s.app.Server()
 	server.Handler = s.around(server.Handler)
 	server.HeaderReceived = limitBody
@@ -121,14 +127,34 @@ func or(n, fallback int) int {
 	return fallback
 }
 
-// Serve answers on the listener until Shutdown, and closes it.
+// Serve answers on the listener until Shutdown, and closes it. A server serves
+// once, on one listener.
 func (s *Server) Serve(l net.Listener) error {
+	s.mu.Lock()
+	stopped := s.stopped
+	s.listener = l
+	s.mu.Unlock()
+	if stopped {
+		return l.Close()
+	}
 	return s.app.Listener(lingering{netutil.LimitListener(l, s.maxOpen)})
 }
 
 // Shutdown stops accepting, lets running requests finish until ctx is done,
 // and returns.
-func (s *Server) Shutdown(ctx context.Context) error { return s.app.ShutdownWithContext(ctx) }
+func (s *Server) Shutdown(ctx context.Context) error {
+	s.mu.Lock()
+	s.stopped = true
+	l := s.listener
+	s.mu.Unlock()
+	err := s.app.ShutdownWithContext(ctx)
+	if l != nil {
+		// fasthttp closes the listeners it knows; a Serve that is only just
+		// beginning has not told it yet, and ends at a closed one.
+		_ = l.Close()
+	}
+	return err
+}
 
 // around is the outermost handler: what holds for every request whatever
 // answers it. Fiber's own middleware would come too late for a verb that

@@ -200,3 +200,5 @@ func (d *door) stored() int64 {
 	d.t.Helper()
 	return d.Check().Proved
 }
+
+func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }

@@ -66,6 +66,16 @@ func (e *statusError) Error() string { return e.hint }
 // errors, fasthttp's errors about requests it could not read, and failures.
 func (s *Server) failed(c *fiber.Ctx, err error) error {
 	ctx := c.Context()
+	if unread := requestID(ctx) == ""; unread {
+		if pathOf(&ctx.Request.Header) == "/" {
+			// fasthttp has forgotten the path of a request that it could not
+			// read. Who sends such a thing is a program.
+			ctx.Request.SetRequestURI(machinePaths[0])
+		}
+		if conn, ok := ctx.Conn().(*lingerConn); ok {
+			conn.unread.Store(true)
+		}
+	}
 	s.stamp(ctx)
 	s.refuse(ctx, s.judge(ctx, err))
 	return nil
@@ -111,9 +121,6 @@ func (s *Server) translate(ctx *fasthttp.RequestCtx, status int) refusal {
 		r.hint = "this path does not take this method; see the allow header"
 	case fiber.StatusRequestEntityTooLarge:
 		r.code, r.hint = journal.RequestTooLarge, "the body is larger than this path takes"
-		if c, ok := ctx.Conn().(*lingerConn); ok {
-			c.unread.Store(true)
-		}
 	case fiber.StatusRequestHeaderFieldsTooLarge:
 		r.hint = "the request line and headers are larger than 16 KiB"
 	case fiber.StatusRequestTimeout:
@@ -166,9 +173,8 @@ func (s *Server) refuse(ctx *fasthttp.RequestCtx, r refusal) {
 	}
 }
 
-// machinePaths answer errors in JSON, with everything below them. A request
-// too broken to have a path is answered in JSON as well.
-var machinePaths = []string{"", "/v1", "/api/v1", "/a2a", "/mcp", "/openapi.json", "/events", "/healthz", "/readyz"}
+// machinePaths answer errors in JSON, with everything below them.
+var machinePaths = []string{"/v1", "/api/v1", "/a2a", "/mcp", "/openapi.json", "/events", "/healthz", "/readyz"}
 
 func forMachines(path string) bool {
 	for _, p := range machinePaths {
@@ -182,7 +188,7 @@ func forMachines(path string) bool {
 // under tells whether path is dir or lies below it.
 func under(path, dir string) bool {
 	rest, ok := strings.CutPrefix(path, dir)
-	return ok && (rest == "" || dir != "" && rest[0] == '/')
+	return ok && (rest == "" || rest[0] == '/')
 }
 
 // restProblem is the error body of protocol 7.3, with the five more fields of

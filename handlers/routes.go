@@ -4,13 +4,14 @@ import (
 	"github.com/gofiber/fiber/v2"
 	"github.com/valyala/fasthttp"
 
+	"innerloop/internal/discovery"
 	"innerloop/static"
 	"innerloop/web"
 )
 
 // routes lists every path of the door. Paths are compared as they were sent,
 // case and slashes included, and nothing redirects.
-func (s *Server) routes() {
+func (s *Server) routes(documents []discovery.Document) {
 	// REST (protocol 5 to 7).
 	s.app.Post("/v1/agents/challenges", s.startRegistration)
 	s.app.Post("/v1/agents/register", s.completeRegistration)
@@ -40,6 +41,10 @@ func (s *Server) routes() {
 	}
 
 	s.app.Get(web.AtomPath, s.atom)
+
+	for _, d := range documents {
+		s.app.Get(d.Path, document(d))
+	}
 
 	s.app.Get("/healthz", s.healthz)
 	s.app.Get("/readyz", s.readyz)

@@ -1,0 +1,135 @@
+package handlers
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/valyala/fasthttp"
+
+	"innerloop/journal"
+)
+
+func TestEveryCodeHasAStatus(t *testing.T) {
+	t.Parallel()
+	for _, code := range journal.Codes() {
+		if statuses[code] < 400 || statuses[code] > 599 {
+			t.Errorf("%s has status %d", code, statuses[code])
+		}
+	}
+	if len(statuses) != len(journal.Codes()) {
+		t.Errorf("%d statuses for %d codes", len(statuses), len(journal.Codes()))
+	}
+}
+
+func TestTagsAreFoundInLists(t *testing.T) {
+	t.Parallel()
+	for list, want := range map[string]bool{
+		`W/"1-a"`: true, `"1-a"`: true, `"x", W/"1-a"`: true, `"a,b" , "1-a"`: true, `,,"1-a"`: true,
+		`W/"1-b"`: false, `1-a`: false, `"1-a`: false, `"x" "1-a`: false, ``: false, `w/"1-a"`: false, `"x"; "1-a`: false,
+	} {
+		if got := listed(list, `W/"1-a"`); got != want {
+			t.Errorf("%s: got %v", list, got)
+		}
+	}
+}
+
+func TestCodingFollowsTheReader(t *testing.T) {
+	t.Parallel()
+	for given, want := range map[string]string{
+		"": "", "gzip": "gzip", "br": "br", "gzip, br": "br", "gzip;q=1, br;q=0.5": "gzip", "br;q=0, gzip": "gzip",
+		"*": "br", "*;q=0": "", "identity": "", "br;q=0, *": "gzip", "GZIP": "gzip", "gzip;q=x": "", "deflate, zstd": "",
+		"gzip;q=0.001, br;q=0": "gzip", "gzip; q=0.5": "gzip",
+	} {
+		var h fasthttp.RequestHeader
+		if given != "" {
+			h.Set("Accept-Encoding", given)
+		}
+		if got := coding(&h); got != want {
+			t.Errorf("%q: got %q, want %q", given, got, want)
+		}
+	}
+}
+
+func TestDatesTellVersionsApart(t *testing.T) {
+	t.Parallel()
+	start := time.Date(2026, 9, 1, 10, 0, 0, 300, time.UTC)
+	var c changes
+	first := c.at(1, start)
+	if !first.Equal(start.Truncate(time.Second)) || !c.at(1, start.Add(time.Hour)).Equal(first) {
+		t.Errorf("an unchanged version moved its date from %v", first)
+	}
+	if got := c.at(2, start.Add(time.Minute)); !got.Equal(first.Add(time.Minute)) {
+		t.Errorf("got %v", got)
+	}
+	if got := c.at(3, start.Add(time.Minute+time.Millisecond)); !got.IsZero() {
+		t.Errorf("two versions of one second are both dated: %v", got)
+	}
+	if got := c.at(4, start.Add(2*time.Minute)); !got.Equal(first.Add(2 * time.Minute)) {
+		t.Errorf("got %v", got)
+	}
+}
+
+func TestCacheIsBoundedAndRendersOnce(t *testing.T) {
+	t.Parallel()
+	c := newCache(40_000)
+	text := []byte(strings.Repeat("x", 4000))
+	var renders atomic.Int64
+	render := func() ([]byte, error) { renders.Add(1); return text, nil }
+	var wait sync.WaitGroup
+	for range 20 {
+		wait.Go(func() {
+			if body, err := c.get("/", "v1", render); err != nil || len(body.raw) != 4000 {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+	wait.Wait()
+	if n := renders.Load(); n != 1 {
+		t.Errorf("rendered %d times, want once", n)
+	}
+	if _, err := c.get("/", "v2", render); err != nil || renders.Load() != 2 {
+		t.Errorf("a new validator did not render anew: %v", err)
+	}
+	for i := range 100 {
+		if _, err := c.get(fmt.Sprint(i), "v2", render); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if c.used > c.limit || len(c.byKey) != c.order.Len() || c.order.Len() > 6 {
+		t.Errorf("%d bytes in %d readings", c.used, c.order.Len())
+	}
+	fault := errors.New("no")
+	if _, err := c.get("bad", "v2", func() ([]byte, error) { return nil, fault }); !errors.Is(err, fault) || c.find("bad", "v2") != nil {
+		t.Errorf("an error was kept: %v", err)
+	}
+}
+
+func TestMostSpecificBodyLimitHolds(t *testing.T) {
+	t.Parallel()
+	for path, want := range map[string]int{
+		"/v1/agents/register": 2048, "/v1/agents/challenges": 2048, "/v1/entries": 256 << 10, "/mcp": 1 << 20, "/mcp/": 1 << 20,
+		"/": 64 << 10, "/entries/x": 64 << 10, "/mcpx": 64 << 10, "": 64 << 10,
+	} {
+		if got := bodyLimit(path); got != want {
+			t.Errorf("%s: %d, want %d", path, got, want)
+		}
+	}
+}
+
+func TestPathIsTakenFromTheTarget(t *testing.T) {
+	t.Parallel()
+	for target, want := range map[string]string{
+		"/v1/feed?x=/mcp": "/v1/feed", "/v1/feed#x": "/v1/feed", "http://h.example/mcp?x": "/mcp", "http://h.example": "/", "*": "*",
+	} {
+		var h fasthttp.RequestHeader
+		h.SetRequestURI(target)
+		if got := pathOf(&h); got != want {
+			t.Errorf("%s: %q, want %q", target, got, want)
+		}
+	}
+}
