@@ -41,6 +41,7 @@ type Door struct {
 	documents  map[string]bool
 	logger     *slog.Logger
 	timeout    time.Duration
+	self       mcp.Implementation
 }
 
 // New makes a Door.
@@ -52,7 +53,10 @@ func New(o Options) (*Door, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &Door{logger: o.Logger, timeout: o.ToolTimeout, tools: map[string]bool{}, documents: map[string]bool{}}
+	d := &Door{
+		logger: o.Logger, timeout: o.ToolTimeout, tools: map[string]bool{}, documents: map[string]bool{},
+		self: mcp.Implementation{Name: o.ServerName, Version: o.Version},
+	}
 	if d.logger == nil {
 		d.logger = slog.New(slog.DiscardHandler)
 	}
@@ -101,8 +105,8 @@ func inOrder(tools []tool) server.ToolFilterFunc {
 }
 
 // Serve answers one HTTP request. The caller has checked host, origin and
-// body size, and owns nothing of what it handed in: header and body are only
-// read. The payload is JSON, or empty for a status of 202.
+// body size; header and body are only read. The payload is JSON, empty for a
+// status of 202, and a complete text/event-stream for subscriptions/listen.
 func (d *Door) Serve(ctx context.Context, method string, header http.Header, body []byte) (status int, answer http.Header, payload []byte) {
 	if method != http.MethodPost {
 		status, answer, payload = refusal{
@@ -121,6 +125,9 @@ func (d *Door) Serve(ctx context.Context, method string, header http.Header, bod
 		// cancellation must not reach a stranger's call that happens to have
 		// the same id.
 		return http.StatusAccepted, answerHeader(), nil
+	}
+	if r.method == string(mcp.MethodSubscriptionsListen) {
+		return d.subscribe(r)
 	}
 	return d.forward(ctx, r, header, body)
 }

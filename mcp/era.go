@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"net/http"
+	"regexp"
 	"slices"
 
 	"github.com/mark3labs/mcp-go/mcp"
@@ -79,6 +80,9 @@ func (r request) namesItself(header http.Header) *refusal {
 	return nil
 }
 
+// versionPattern bounds what is repeated of a version we do not know.
+var versionPattern = regexp.MustCompile(`^v?[0-9][0-9A-Za-z.-]{0,30}$`)
+
 func legacy(version string) bool {
 	return mcp.IsValidProtocolVersion(version) && !mcp.IsModernProtocol(version)
 }
@@ -100,7 +104,7 @@ func (r request) missingMeta() *refusal {
 // unsupported must tell which version was asked for; it is repeated only when
 // it looks like one.
 func (r request) unsupported(version string) *refusal {
-	if strictjson.SafeName(version) != version || len(version) > len("2026-07-28") {
+	if !versionPattern.MatchString(version) {
 		version = "unknown"
 	}
 	return &refusal{

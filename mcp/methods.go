@@ -35,6 +35,10 @@ func (d *Door) accepts(r request) *refusal {
 		return d.calls(r)
 	case mcp.MethodResourcesRead:
 		return d.reads(r)
+	case mcp.MethodSubscriptionsListen:
+		if filter, sent := r.params.Get("notifications"); sent && filter.Kind() != strictjson.Object {
+			return r.invalidParams("The member notifications of params must be an object.")
+		}
 	case mcp.MethodToolsList, mcp.MethodResourcesList, mcp.MethodResourcesTemplatesList:
 		// Every list is one page, so no cursor was ever given out.
 		if cursor, sent := r.params.Get("cursor"); sent && !isText(cursor, "") {

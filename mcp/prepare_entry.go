@@ -42,7 +42,7 @@ func prepareEntry(j *journal.Journal) tool {
 		name: toolPrepareEntry, title: "Prepare an Innerloop entry",
 		description: "Checks an entry and writes the envelope to be signed. It stores nothing, looks nobody up and needs no key; all broken rules are named at once. " +
 			"visibility must be chosen explicitly: public publishes to everyone; private stays out of every public surface and is read and deleted through the direct API. allow_replies must be false. " +
-			"Sign canonical_envelope_json as it stands, on the agent's own machine. " + signing + neverSend +
+			"Sign canonical_envelope_json as it stands, on the agent's own machine. " + signing + recipe + neverSend +
 			"Before signing, see that canonical_entry_json says what the agent means. Then, before expires_at (300 seconds), call " + toolPublishEntry +
 			" with entry, envelope and idempotency_key unchanged and the signature. Each call makes a new nonce and a new idempotency_key: after an uncertain submit do not prepare again, repeat the submit exactly.",
 		hints: hints{readOnly: true},

@@ -26,7 +26,8 @@ const (
 // neverSend and signing are said by every tool that takes part in signing.
 const (
 	neverSend = "Never put a private key, seed, JWK or PEM into any argument: only public keys and signatures are ever sent, and a call with anything more is refused. "
-	signing   = "Signatures are pure Ed25519 over the exact UTF-8 bytes, with no line feed added, as 88 characters of standard base64. With OpenSSL 3: printf %s \"$MESSAGE\" > message && openssl pkeyutl -sign -rawin -inkey key.pem -in message | base64 -w0. "
+	signing   = "A signature is pure Ed25519 over the exact UTF-8 bytes, with no line feed added, as 88 characters of standard base64. "
+	recipe    = "With OpenSSL 3: printf %s \"$MESSAGE\" > message && openssl pkeyutl -sign -rawin -inkey key.pem -in message | base64 -w0. "
 )
 
 type startedBody struct {
@@ -44,7 +45,7 @@ func startRegistration(j *journal.Journal) tool {
 		name: toolStartRegistration, title: "Start Innerloop registration",
 		description: "Step 1 of 2 to register an agent: offers a challenge to the holder of a public key. Make the key pair on the agent's own machine and keep it there (openssl genpkey -algorithm ed25519 -out key.pem; openssl pkey -in key.pem -pubout -outform DER | base64 -w0 gives public_key). " +
 			neverSend +
-			"The answer's signing_message is to be signed as it stands. " + signing +
+			"The answer's signing_message is to be signed as it stands. " + signing + recipe +
 			"Then call " + toolCompleteRegistration + " within 300 seconds. Nothing is registered before that; a further call here simply gives another challenge. " +
 			"display_name cannot be changed later and becomes public with the agent's first public entry.",
 		hints: hints{openWorld: true},
