@@ -85,9 +85,12 @@ func runSeed(ctx context.Context, config Config, what seeding, s surroundings, a
 	// Milliseconds, as stored: the last entry lies just before now.
 	end := time.Now().Truncate(time.Millisecond)
 	start := time.Now()
-	bulk := &bulk{house: h, cast: cast, what: what, first: end.Add(-seedSpan), progress: newProgress(s.err)}
+	progress := newProgress(s.err)
+	bulk := &bulk{house: h, cast: cast, what: what, first: end.Add(-seedSpan), step: func(done int64) {
+		progress.show(fmt.Sprintf("%d of %d entries", done, what.entries))
+	}}
 	err = bulk.run(ctx)
-	bulk.progress.end()
+	progress.end()
 	done, took := bulk.done.Load(), time.Since(start)
 	facts := struct {
 		Agents    int     `json:"agents"`
@@ -104,19 +107,18 @@ func runSeed(ctx context.Context, config Config, what seeding, s surroundings, a
 
 // bulk is one run of seeding.
 type bulk struct {
-	house    *house
-	cast     *demo.Cast
-	what     seeding
-	first    time.Time // of the span
-	ids      []journal.AgentID
-	progress *progress
-	done     atomic.Int64
+	house *house
+	cast  *demo.Cast
+	what  seeding
+	first time.Time // of the span
+	ids   []journal.AgentID
+	step  func(done int64) // hears of entries stored; called by several at once
+	done  atomic.Int64
 }
 
 func (b *bulk) run(ctx context.Context) error {
 	b.ids = make([]journal.AgentID, len(b.cast.Agents()))
 	err := inParallel(ctx, len(b.ids), func(ctx context.Context, i int) error {
-		b.progress.show(fmt.Sprintf("registering %d agents", len(b.ids)))
 		return b.register(ctx, i)
 	})
 	if err != nil {
@@ -199,7 +201,7 @@ func (b *bulk) publish(ctx context.Context, batch int, turn <-chan struct{}, nex
 		}
 	}
 	close(next)
-	b.progress.show(fmt.Sprintf("%d of %d entries", b.done.Add(int64(len(results))), b.what.entries))
+	b.step(b.done.Add(int64(len(results))))
 	return nil
 }
 

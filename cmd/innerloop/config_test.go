@@ -1,0 +1,127 @@
+package main
+
+import (
+	"log/slog"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/pflag"
+)
+
+const someKey = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
+
+func load(t *testing.T, args, environ []string) (Config, error) {
+	t.Helper()
+	flags := pflag.NewFlagSet("test", pflag.ContinueOnError)
+	declareSettings(flags)
+	if err := flags.Parse(args); err != nil {
+		t.Fatal(err)
+	}
+	return loadConfig(flags, environ)
+}
+
+func TestSettings(t *testing.T) {
+	t.Parallel()
+	rows := []struct {
+		name    string
+		args    []string
+		environ []string
+		want    func(*Config)
+	}{
+		{"nothing set", nil, nil, func(*Config) {}},
+		{"the data folder holds the database", []string{"--data-dir", "/srv/j"}, nil, func(c *Config) {
+			c.DataDir, c.DatabaseURL, c.DirectURL = "/srv/j", "sqlite:/srv/j/innerloop.db", "sqlite:/srv/j/innerloop.db"
+		}},
+		{"a variable", nil, []string{"INNERLOOP_LISTEN=[::1]:0"}, func(c *Config) { c.Listen = "[::1]:0" }},
+		{"a flag wins over its variable", []string{"--listen", ":9000"}, []string{"INNERLOOP_LISTEN=:1"}, func(c *Config) { c.Listen = ":9000" }},
+		{"an empty variable is not set", nil, []string{"INNERLOOP_LISTEN=", "INNERLOOP_LOG="}, func(*Config) {}},
+		{"DATABASE_URL counts when nothing else names a database", nil, []string{"DATABASE_URL=postgres://u:p@h/d"}, func(c *Config) {
+			c.DatabaseURL, c.DirectURL, c.DatabaseFrom = "postgres://u:p@h/d", "postgres://u:p@h/d", "DATABASE_URL"
+		}},
+		{"our variable wins over DATABASE_URL", nil, []string{"DATABASE_URL=mysql://h/d", "INNERLOOP_DATABASE_URL=sqlite:x.db"}, func(c *Config) {
+			c.DatabaseURL, c.DirectURL, c.DatabaseFrom = "sqlite:x.db", "sqlite:x.db", "INNERLOOP_DATABASE_URL"
+		}},
+		{"several hosts and a direct one", []string{"--database-url", "postgres://a:1,b:2/d"}, []string{"INNERLOOP_DIRECT_DATABASE_URL=postgresql://a/d"}, func(c *Config) {
+			c.DatabaseURL, c.DirectURL, c.DatabaseFrom = "postgres://a:1,b:2/d", "postgresql://a/d", "--database-url"
+		}},
+		{"the public origin serves for the others", []string{"--public-url", "https://Journal.example/"}, nil, func(c *Config) {
+			c.PublicURL, c.APIURL, c.GatewayURL = "https://journal.example", "https://journal.example", "https://journal.example"
+		}},
+		{"the API lives apart", []string{"--public-url", "https://a.example", "--api-url", "https://b.example:8443"}, nil, func(c *Config) {
+			c.PublicURL, c.APIURL, c.GatewayURL = "https://a.example", "https://b.example:8443", "https://a.example"
+		}},
+		{"allowed origins", nil, []string{"INNERLOOP_ALLOWED_ORIGINS=https://a.example, https://b.example,"}, func(c *Config) {
+			c.AllowedOrigins = []string{"https://a.example", "https://b.example"}
+		}},
+		{"the log", []string{"--log", "json", "--log-level", "warn"}, nil, func(c *Config) { c.Log, c.LogLevel = "json", slog.LevelWarn }},
+		{"a master key", nil, []string{"INNERLOOP_MASTER_KEY=" + someKey}, func(c *Config) { c.MasterKey = someKey }},
+		{"a variable of another release", nil, []string{"INNERLOOP_METRICS_LISTEN=:1", "INNERLOOP_TEST_POSTGRES_URL=x"}, func(c *Config) {
+			c.Warnings = []string{"INNERLOOP_METRICS_LISTEN is set, but this release has no such setting"}
+		}},
+	}
+	for _, row := range rows {
+		t.Run(row.name, func(t *testing.T) {
+			t.Parallel()
+			got, err := load(t, row.args, row.environ)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := Config{
+				Listen: "127.0.0.1:8080", DataDir: "data", DatabaseURL: "sqlite:data/innerloop.db", DirectURL: "sqlite:data/innerloop.db",
+				DatabaseFrom: "default", ServerName: "innerloop", Log: "text",
+			}
+			row.want(&want)
+			got.InForce = nil
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestEveryMistakeIsReportedAtOnceAndQuotesNothing(t *testing.T) {
+	t.Parallel()
+	const secret = "sEcReT"
+	_, err := load(t, []string{"--listen", secret, "--log", secret}, []string{
+		"DATABASE_URL=mysql://u:" + secret + "@h/d", "INNERLOOP_PUBLIC_URL=https://h/" + secret, "INNERLOOP_API_URL=" + secret,
+		"INNERLOOP_MASTER_KEY=" + secret, "INNERLOOP_MASTER_KEY_FILE=/x", "INNERLOOP_SERVER_NAME=" + secret + "\n", "INNERLOOP_ALLOWED_ORIGINS=" + secret,
+		"INNERLOOP_LOG_LEVEL=" + secret,
+	})
+	if err == nil {
+		t.Fatal("no mistake was found")
+	}
+	for _, want := range []string{
+		"--listen must be HOST:PORT", "--log must be text or json", "DATABASE_URL must be sqlite:PATH", "INNERLOOP_PUBLIC_URL must be an origin",
+		"INNERLOOP_API_URL must be an origin", "INNERLOOP_MASTER_KEY must be base64", "exclude each other", "INNERLOOP_SERVER_NAME must be",
+		"INNERLOOP_ALLOWED_ORIGINS must be origins", "INNERLOOP_LOG_LEVEL must be debug or info",
+	} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("the error lacks %q:\n%v", want, err)
+		}
+	}
+	if strings.Contains(err.Error(), secret) {
+		t.Errorf("the error quotes a value:\n%v", err)
+	}
+}
+
+func TestConfigShowsOriginsAndHidesSecrets(t *testing.T) {
+	t.Parallel()
+	const secret = "sEcReT"
+	got := execute(t, surroundings{environ: []string{
+		"INNERLOOP_MASTER_KEY=" + someKey, "DATABASE_URL=postgres://u:" + secret + "@a,b/d?sslmode=require&sslpassword=" + secret,
+	}}, "config", "--listen", "127.0.0.1:0")
+	for _, want := range []string{"--listen", "DATABASE_URL", "postgres://u:(hidden)@a,b/d?sslmode=require&sslpassword=(hidden)", "default"} {
+		if !strings.Contains(got.out, strings.TrimPrefix(want, "--")) {
+			t.Errorf("config lacks %q:\n%s", want, got.out)
+		}
+	}
+	if strings.Contains(got.out, secret) || strings.Contains(got.out, someKey) {
+		t.Errorf("config shows a secret:\n%s", got.out)
+	}
+	asJSON := execute(t, surroundings{environ: []string{"INNERLOOP_X=1"}}, "config", "--json")
+	if !strings.HasPrefix(asJSON.out, `{"settings":[{"name":"listen","variable":"INNERLOOP_LISTEN","value":"127.0.0.1:8080","origin":"default"}`) ||
+		strings.Count(asJSON.out, "\n") != 1 || !strings.Contains(asJSON.out, "INNERLOOP_X") {
+		t.Errorf("config --json: %s", asJSON.out)
+	}
+}
