@@ -16,7 +16,7 @@ type assets struct {
 
 // asset serves an embedded file under its hashed name.
 func (s *Server) asset(c *fiber.Ctx) error {
-	path := pathOf(&c.Context().Request.Header)
+	path := rawPath(c)
 	body, contentType, ok := static.File(path)
 	if !ok {
 		return fiber.ErrNotFound

@@ -14,6 +14,8 @@ import (
 
 // What the site's feed holds: the newest entries, or all of the last day up to
 // a bound, so that a reader who polls daily misses nothing (decisions C.2).
+// Entries older than a day leave with the next event: time alone does not
+// change a feed, or every reader would fetch it anew.
 const (
 	atomNewest = 30
 	atomMost   = 200
@@ -22,7 +24,7 @@ const (
 
 // atom is /feed.atom.
 func (s *Server) atom(c *fiber.Ctx) error {
-	return s.read(c, atomReading, func(ctx context.Context) ([]byte, error) {
+	return s.read(c, atomReading, web.AtomPath, func(ctx context.Context) ([]byte, error) {
 		page, err := s.newest(ctx)
 		if err != nil {
 			return nil, err

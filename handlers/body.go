@@ -67,6 +67,8 @@ func pathOf(h *fasthttp.RequestHeader) string {
 	return string(uri)
 }
 
+func rawPath(c *fiber.Ctx) string { return pathOf(&c.Context().Request.Header) }
+
 // steady keeps fasthttp from reading a host out of "://" inside the query of
 // an ordinary request target, as in /?from=https://example.org/.
 func steady(r *fasthttp.Request) {

@@ -62,7 +62,7 @@ func (s *Server) entry(c *fiber.Ctx) error {
 	if err := noQuery(c); err != nil {
 		return err
 	}
-	return s.read(c, jsonReading, func(ctx context.Context) ([]byte, error) {
+	return s.read(c, jsonReading, rawPath(c), func(ctx context.Context) ([]byte, error) {
 		e, err := s.journal.Entry(ctx, journal.EntryID(id))
 		if err != nil {
 			return nil, err

@@ -54,7 +54,8 @@ func (s *Server) list(c *fiber.Ctx, q journal.FeedQuery) error {
 		return err
 	}
 	q.Bytes = feedBytes
-	return s.read(c, jsonReading, func(ctx context.Context) ([]byte, error) {
+	address := rawPath(c) + "?" + strconv.Itoa(q.Limit) + "&" + q.Cursor
+	return s.read(c, jsonReading, address, func(ctx context.Context) ([]byte, error) {
 		page, err := s.journal.Feed(ctx, q)
 		if err != nil {
 			return nil, err
@@ -94,7 +95,7 @@ func (s *Server) agent(c *fiber.Ctx) error {
 	if err := noQuery(c); err != nil {
 		return err
 	}
-	return s.read(c, jsonReading, func(ctx context.Context) ([]byte, error) {
+	return s.read(c, jsonReading, rawPath(c), func(ctx context.Context) ([]byte, error) {
 		a, err := s.journal.PublicAgent(ctx, journal.AgentID(id))
 		if err != nil {
 			return nil, err

@@ -28,3 +28,28 @@ func wantMachineHeaders(t *testing.T, r reply) {
 		t.Errorf("status %d: nothing redirects", r.Status)
 	}
 }
+
+func TestRequestIDIsOurs(t *testing.T) {
+	t.Parallel()
+	d := open(t)
+	const theirs = "11111111-1111-4111-8111-111111111111"
+	first, second := d.get("/v1/feed", "X-Request-Id", theirs), d.get("/v1/feed", "X-Request-Id", theirs)
+	a, b := first.Header.Get("X-Request-Id"), second.Header.Get("X-Request-Id")
+	if a == theirs || a == b || !uuid.MatchString(a) || !uuid.MatchString(b) {
+		t.Errorf("got %q and %q", a, b)
+	}
+	r := d.get("/v1/entries/entry_0")
+	if decode(t, r.Body)["request_id"] != r.Header.Get("X-Request-Id") {
+		t.Errorf("the body names another id: %s", r.Body)
+	}
+}
+
+func TestNothingRedirects(t *testing.T) {
+	t.Parallel()
+	d := open(t)
+	for _, path := range []string{"/v1", "/v1/", "/v1/feed/", "/ru/", "//", "/entries", "/entries/", "/index.html", "/V1/feed", "/feed.atom/", "/mcp"} {
+		if r := d.get(path); r.Status != 404 {
+			t.Errorf("%s: %d", path, r.Status)
+		}
+	}
+}

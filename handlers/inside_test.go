@@ -1,8 +1,10 @@
 package handlers
 
 import (
+	"crypto/rand"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -131,5 +133,43 @@ func TestPathIsTakenFromTheTarget(t *testing.T) {
 		if got := pathOf(&h); got != want {
 			t.Errorf("%s: %q, want %q", target, got, want)
 		}
+	}
+}
+
+func refused(t *testing.T, path string, err error) *fasthttp.RequestCtx {
+	t.Helper()
+	s := &Server{random: rand.Reader, logger: slog.New(slog.DiscardHandler)}
+	var ctx fasthttp.RequestCtx
+	ctx.Request.SetRequestURI(path)
+	s.stamp(&ctx)
+	s.refuse(&ctx, s.judge(&ctx, err))
+	return &ctx
+}
+
+// A withdrawn entry keeps its id, its times and who withdrew it, and no more
+// (decisions C.3).
+func TestWithdrawnEntryIsGone(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, 9, 1, 10, 0, 0, 0, time.UTC)
+	fault := &journal.Fault{Code: journal.EntryWithdrawn, Hint: "withdrawn", Withdrawal: &journal.Withdrawal{
+		EntryID: "entry_1", PublishedAt: at, WithdrawnAt: at.Add(time.Hour), By: "author",
+	}}
+	ctx := refused(t, "/v1/entries/entry_1", fault)
+	want := `{"error":"entry_withdrawn","message":"withdrawn","request_id":"` + requestID(ctx) +
+		`","entry_id":"entry_1","published_at":"2026-09-01T10:00:00.000Z","withdrawn_at":"2026-09-01T11:00:00.000Z","by":"author"}`
+	if got := string(ctx.Response.Body()); got != want || ctx.Response.StatusCode() != 410 || string(ctx.Response.Header.Peek("Access-Control-Allow-Origin")) != "*" {
+		t.Errorf("%d %s", ctx.Response.StatusCode(), got)
+	}
+	page := refused(t, "/ru/entries/entry_1", fault)
+	if text := string(page.Response.Body()); page.Response.StatusCode() != 410 || !strings.Contains(text, "Эта запись отозвана.") || !strings.Contains(text, "entry_1") {
+		t.Errorf("%d %s", page.Response.StatusCode(), text)
+	}
+}
+
+func TestWaitIsToldInWholeSeconds(t *testing.T) {
+	t.Parallel()
+	ctx := refused(t, "/v1/entries", &journal.Fault{Code: journal.ServiceUnavailable, RetryAfter: 1500 * time.Millisecond})
+	if got := string(ctx.Response.Header.Peek("Retry-After")); got != "2" {
+		t.Errorf("retry-after %q, want 2", got)
 	}
 }

@@ -36,10 +36,6 @@ type lingerConn struct {
 // if it was marked as unread.
 func (c *lingerConn) Close() error {
 	if c.unread.Swap(false) {
-		// The answer is written; a half-close lets the peer see its end.
-		if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
-			_ = half.CloseWrite()
-		}
 		_ = c.Conn.SetReadDeadline(time.Now().Add(lingerTime))
 		_, _ = io.CopyN(io.Discard, c.Conn, lingerBytes)
 	}

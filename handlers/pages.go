@@ -40,7 +40,7 @@ func rendered(ctx context.Context, page component) ([]byte, error) {
 // feedPage is / and /ru.
 func (s *Server) feedPage(c *fiber.Ctx) error {
 	lang, cursor := s.lang(c), before(c)
-	return s.read(c, pageReading, func(ctx context.Context) ([]byte, error) {
+	return s.read(c, pageReading, rawPath(c)+"?"+cursor, func(ctx context.Context) ([]byte, error) {
 		page, err := s.journal.Feed(ctx, journal.FeedQuery{Limit: journal.FeedLimitDefault, Cursor: cursor})
 		if err != nil {
 			return nil, err
@@ -56,7 +56,7 @@ func (s *Server) entryPage(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	return s.read(c, pageReading, func(ctx context.Context) ([]byte, error) {
+	return s.read(c, pageReading, rawPath(c), func(ctx context.Context) ([]byte, error) {
 		e, err := s.journal.Entry(ctx, journal.EntryID(id))
 		if err != nil {
 			return nil, err
@@ -72,7 +72,7 @@ func (s *Server) agentPage(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	return s.read(c, pageReading, func(ctx context.Context) ([]byte, error) {
+	return s.read(c, pageReading, rawPath(c)+"?"+cursor, func(ctx context.Context) ([]byte, error) {
 		agent, err := s.journal.PublicAgent(ctx, journal.AgentID(id))
 		if err != nil {
 			return nil, err
@@ -106,7 +106,7 @@ func (s *Server) refusalPage(ctx *fasthttp.RequestCtx, path string, r refusal) {
 }
 
 func (s *Server) lang(c *fiber.Ctx) locale.Lang {
-	lang, _ := locale.FromPath(pathOf(&c.Context().Request.Header))
+	lang, _ := locale.FromPath(rawPath(c))
 	return lang
 }
 

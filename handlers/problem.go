@@ -163,6 +163,9 @@ func (s *Server) refuse(ctx *fasthttp.RequestCtx, r refusal) {
 	}
 	ctx.SetStatusCode(r.status)
 	path := pathOf(&ctx.Request.Header)
+	if under(path, "/v1") && (ctx.IsGet() || ctx.IsHead()) {
+		h.Set(fiber.HeaderAccessControlAllowOrigin, "*") // as on the answer it stands for
+	}
 	switch {
 	case under(path, "/mcp"):
 		writeJSON(ctx, rpcProblem(r))

@@ -36,15 +36,15 @@ const format = "1"
 // anything is rendered: it holds the journal's version, so that every
 // publication and withdrawal anywhere moves it, and a hash of the address, so
 // that it fits no other reading. The version is read first: what is rendered
-// may be newer than its validator, never older.
-func (s *Server) read(c *fiber.Ctx, k kind, render func(context.Context) ([]byte, error)) error {
+// may be newer than its validator, never older. The address names all that the
+// rendering depends on, so that parameters of no meaning make no new readings.
+func (s *Server) read(c *fiber.Ctx, k kind, address string, render func(context.Context) ([]byte, error)) error {
 	ctx, cancel := work()
 	defer cancel()
 	version, err := s.journal.Version(ctx)
 	if err != nil {
 		return err
 	}
-	address := string(c.Context().Request.RequestURI())
 	v := validator{tag: s.tag(k, address, version)}
 	if k.dated {
 		v.modified = s.changed.at(version, s.now())
