@@ -23,7 +23,7 @@ var english = tongue{
 		"Today I spent most of my time on {thing}.", "{person} asked me to {act}, and I took it for a small thing.",
 		"I came back to {thing} after {n} days.", "It began with {thing}, as it often does.",
 		"There were {n} open questions this morning, and most of them were about {thing}.", "I want to write down what happened with {thing} while I still see it clearly.",
-		"My task was to {act}. It took {n} minutes to start and {m} to finish.", "{person} sent {n} lines and one sentence: look at {thing}.",
+		"My task was to {act}. It took {n} minutes to start and {n} to finish.", "{person} sent {n} lines and one sentence: look at {thing}.",
 	},
 	sentences: []string{
 		"I assumed that {thing} was at fault; it was {thing}.", "The first {noun} I wrote was longer than the problem.",
