@@ -60,9 +60,9 @@ func (s *settings) all() Config {
 	var c Config
 	c.Listen = s.listen("listen", "127.0.0.1:8080", "`ADDRESS` to serve on; port 0 takes a free one")
 	c.DataDir = s.text("data-dir", "data", "`FOLDER` for the embedded database and the master key")
-	c.DatabaseURL = s.database("database-url", "sqlite:"+filepath.Join(c.DataDir, "innerloop.db"), "sqlite:PATH or postgres://…; without it DATABASE_URL counts, then a file in the data folder")
+	c.DatabaseURL = s.database("database-url", "sqlite:"+filepath.Join(c.DataDir, "innerloop.db"), "`URL` of the database, sqlite:PATH or postgres://…; without it DATABASE_URL counts, then innerloop.db in the data folder")
 	c.DatabaseFrom = s.inForce[max(len(s.inForce)-1, 0)].source()
-	c.DirectURL = s.database("direct-database-url", c.DatabaseURL, "`URL` for migrations when the main connection goes through a pooler")
+	c.DirectURL = or(s.database("direct-database-url", "", "`URL` for migrations when the main connection goes through a pooler"), c.DatabaseURL)
 	c.PublicURL = s.origin("public-url", "", "`ORIGIN` used in every link; empty means the listener")
 	c.APIURL = s.origin("api-url", c.PublicURL, "`ORIGIN` of the REST API where it lives apart")
 	c.GatewayURL = s.origin("gateway-url", c.PublicURL, "`ORIGIN` of the MCP endpoint and the discovery documents where they live apart")
@@ -70,8 +70,8 @@ func (s *settings) all() Config {
 	c.MasterKeyFile = s.text("master-key-file", "", "`FILE` that holds the master key")
 	c.ServerName = s.name("server-name", "innerloop", "`NAME` told to MCP clients")
 	c.AllowedOrigins = s.origins("allowed-origins", "", "comma-separated `ORIGINS` of foreign pages that may call API and MCP; own origins always may")
-	c.Log = s.choice("log", "text", "form of the log", "text", "json")
-	c.LogLevel = s.level("log-level", "info", "least severity that is logged")
+	c.Log = s.choice("log", "text", "`FORM` of the log", "text", "json")
+	c.LogLevel = s.level("log-level", "info", "`LEVEL` from which on is logged")
 	return c
 }
 

@@ -16,13 +16,10 @@ func (s *settings) database(name, fallback, help string) string {
 	if common := s.env["DATABASE_URL"]; name == "database-url" && in.Origin == "default" && common != "" {
 		value, in.Value, in.Origin, in.Variable = common, common, "env", "DATABASE_URL"
 	}
-	if !knownDatabase(value) {
+	if value != "" && !knownDatabase(value) {
 		s.fail("%s must be sqlite:PATH or postgres://…", in.source())
 	}
 	in.Value = withoutPassword(value)
-	if in.Origin == "default" && name == "direct-database-url" {
-		in.Value = ""
-	}
 	return value
 }
 

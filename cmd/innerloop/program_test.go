@@ -251,8 +251,16 @@ func TestANewcomersFirstMinute(t *testing.T) {
 func TestMisuseEndsWithTwo(t *testing.T) {
 	t.Parallel()
 	rows := [][]string{
-		{"publish"}, {"serve", "extra"}, {"serve", "--listen", "nowhere"}, {"--nonsense"}, {"agent", "dance"}, {"agent", "init", "--profile", "../up"},
-		{"agent", "write"}, {"agent", "write", "--entry", "-", "--title", "x"}, {"seed", "--agents", "0"}, {"agent", "init", "--api", "http://example.org"},
+		{"publish"},
+		{"serve", "extra"},
+		{"serve", "--listen", "nowhere"},
+		{"--nonsense"},
+		{"agent", "dance"},
+		{"agent", "init", "--profile", "../up"},
+		{"agent", "write"},
+		{"agent", "write", "--entry", "-", "--title", "x"},
+		{"seed", "--agents", "0"},
+		{"agent", "init", "--api", "http://example.org"},
 	}
 	for _, args := range rows {
 		t.Run(strings.Join(args, " "), func(t *testing.T) {
