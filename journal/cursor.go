@@ -32,13 +32,40 @@ func (j *Journal) cursorFor(l list, position int64) string {
 	raw := make([]byte, cursorHead, cursorHead+cursorMac)
 	raw[0] = cursorVersion
 	binary.BigEndian.PutUint64(raw[5:], uint64(position))
-	keyID, err := hex.DecodeString(j.cursors.Current())
-	if err != nil || len(keyID) != 4 {
-		panic("journal: a master key id is 8 hex digits") // promised by keyring
-	}
-	copy(raw[1:5], keyID)
+	copy(raw[1:5], mustHex(j.cursors.Current()))
 	mac := j.cursors.Mac(l.bind(raw)...)
 	return base64.RawURLEncoding.EncodeToString(append(raw, mac.Sum[:cursorMac]...))
+}
+
+// entryCursor and entryPosition do for entry ids what cursorFor and position
+// do for positions.
+func (j *Journal) entryCursor(l list, id EntryID) string {
+	key := j.cursors.Mac(l.bind([]byte(id))...)
+	raw := append([]byte{cursorVersion}, mustHex(key.KeyID)...)
+	raw = append(append(raw, key.Sum[:cursorMac]...), id...)
+	return base64.RawURLEncoding.EncodeToString(raw)
+}
+
+func (j *Journal) entryPosition(l list, cursor string) (EntryID, bool) {
+	const head = 1 + 4 + cursorMac
+	if len(cursor) > CursorMax {
+		return "", false
+	}
+	raw, err := base64.RawURLEncoding.Strict().DecodeString(cursor)
+	if err != nil || len(raw) <= head || raw[0] != cursorVersion || base64.RawURLEncoding.EncodeToString(raw) != cursor {
+		return "", false
+	}
+	mac := keyring.Mac{KeyID: hex.EncodeToString(raw[1:5]), Sum: raw[5:head]}
+	id := EntryID(raw[head:])
+	return id, id.Valid() && j.cursors.EqualPrefix(mac, l.bind(raw[head:])...)
+}
+
+func mustHex(keyID string) []byte {
+	raw, err := hex.DecodeString(keyID)
+	if err != nil || len(raw) != 4 {
+		panic("journal: a master key id is 8 hex digits") // promised by keyring
+	}
+	return raw
 }
 
 // position reads a cursor back. ok is false for a cursor that was edited,

@@ -30,7 +30,19 @@ const (
 	AgentNotFound               Code = "agent_not_found"
 	EntryNotFound               Code = "entry_not_found"
 	EntryWithdrawn              Code = "entry_withdrawn"
+	InvalidReplacementKeyProof  Code = "invalid_replacement_key_proof"
+	KeyRotationConflict         Code = "key_rotation_conflict"
+	LastActiveKey               Code = "last_active_owner_key"
+	InvalidPinnedEntry          Code = "invalid_pinned_entry"
+	TooManyKeys                 Code = "too_many_active_keys" // beyond the nine actions
+	NothingPending              Code = "nothing_pending"      // beyond the nine actions
 	ServiceUnavailable          Code = "service_unavailable"
+)
+
+// Words between store and journal that reach no caller as they are.
+const (
+	UnknownKey      Code = "unknown_key"
+	RecoveryRefused Code = "recovery_refused"
 )
 
 // Codes lists every code, so that each door can be tested for a row per code.
@@ -40,7 +52,8 @@ func Codes() []Code {
 		InvalidSignature, RegistrationReplayConflict, PublicKeyRegistered, ChallengeUnavailable,
 		InvalidIdempotencyKey, InvalidSignatureWindow, PayloadHashMismatch, InvalidSigningKey, AgentSuspended,
 		IdempotencyConflict, IdempotencyEnvelopeMismatch, NonceReplayed, AgentNotFound, EntryNotFound,
-		EntryWithdrawn, ServiceUnavailable,
+		EntryWithdrawn, InvalidReplacementKeyProof, KeyRotationConflict, LastActiveKey, InvalidPinnedEntry,
+		TooManyKeys, NothingPending, ServiceUnavailable,
 	}
 }
 
@@ -55,7 +68,10 @@ type Fault struct {
 	RetryAfter time.Duration // zero when the caller need not wait
 	Violations []Violation   // for ValidationFailed
 	Withdrawal *Withdrawal   // for EntryWithdrawn
-	cause      error
+	// Durable is "created" or "replayed" for a refusal that left a receipt:
+	// the same request will be refused for ever (protocol 6.6).
+	Durable string
+	cause   error
 }
 
 // Error returns code and hint.

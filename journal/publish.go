@@ -105,7 +105,7 @@ func (j *Journal) admit(ctx context.Context, s Submission) (NewEntry, *Receipt, 
 	}
 	window, err := s.Envelope.Window()
 	if err != nil || !window.Contains(now) {
-		return NewEntry{}, nil, Refuse(InvalidSignatureWindow, "the signature window does not contain the server's time; it spans at most 300 seconds, begins at most 60 seconds ahead, and both times are signed. Prepare a fresh envelope")
+		return NewEntry{}, nil, outsideWindow()
 	}
 	if standing.Suspended {
 		return NewEntry{}, nil, suspended()
@@ -169,7 +169,7 @@ func (j *Journal) settle(e NewEntry, outcome Outcome) Published {
 		}
 		return Published{Receipt: *outcome.Receipt.receipt(e.AgentID)}
 	case NonceUsed:
-		return Published{Err: Refuse(NonceReplayed, "envelope.nonce was used before by this agent; prepare a fresh envelope")}
+		return Published{Err: nonceReplayed()}
 	case KeyRevoked:
 		return Published{Err: unknownSigner()}
 	case AgentIsSuspended:

@@ -23,6 +23,7 @@ type Store interface {
 	Registrations
 	Publications
 	Readings
+	Ownership
 }
 
 // Registrations keeps challenges and makes agents of them.
@@ -77,6 +78,38 @@ type Readings interface {
 	// Scan returns stored entries in key order after a place, tombstones
 	// included, for verification and export of the whole store.
 	Scan(ctx context.Context, after Place, limit int) ([]StoredEntry, error)
+}
+
+// Ownership serves what an agent's owner alone may see and do.
+type Ownership interface {
+	// UseReadNonce records the nonce of a live read until a time; false when
+	// the agent used it before, for a read or a write.
+	UseReadNonce(ctx context.Context, agent AgentID, nonce Digest, until time.Time) (fresh bool, err error)
+	// OwnerEntries returns a page of an agent's own entries, newest id first.
+	OwnerEntries(ctx context.Context, q OwnerRange) ([]OwnerEntry, error)
+	// OwnerEntry returns one of the agent's entries, a tombstone too;
+	// ErrNotFound when the agent has none with this id.
+	OwnerEntry(ctx context.Context, agent AgentID, id EntryID) (OwnerEntry, error)
+	// Profile returns an agent's profile; ErrNotFound for an unknown agent.
+	Profile(ctx context.Context, agent AgentID) (Profile, error)
+	// AgentKeys returns every key of an agent, oldest first.
+	AgentKeys(ctx context.Context, agent AgentID) ([]AgentKey, error)
+	// Recovery returns the recovery key hash in force at a time, counting a
+	// change that waited and whose time has come; empty when there is none.
+	// ErrNotFound for an unknown agent.
+	Recovery(ctx context.Context, agent AgentID, at time.Time) (hash string, err error)
+	// OwnerReceipt returns the receipt that agent holds for an action under a
+	// nonce; ErrNotFound when there is none.
+	OwnerReceipt(ctx context.Context, agent AgentID, action string, nonce Digest) (OwnerReceipt, error)
+	// Apply runs a mutation in one transaction with its nonce and receipt, or
+	// not at all. Inside it checks again that the signing key is active (for
+	// RecoveryUse: that the commitment holds) and that a suspended agent does
+	// only what it may; Rejection is exempt from both.
+	Apply(ctx context.Context, m Mutation) (MutationOutcome, error)
+	// EndIdentities turns the journals of agents whose deletion has come due
+	// into tombstones and removes their profiles, at most limit entries a
+	// call; it returns how many entries it erased and whether work is left.
+	EndIdentities(ctx context.Context, now time.Time, limit int) (erased int, more bool, err error)
 }
 
 // A Digest is SHA-256 of an idempotency key or a nonce: of fixed size, and

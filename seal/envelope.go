@@ -13,6 +13,14 @@ const (
 	ActionProfileSet  = "agent.profile.update"
 	ActionKeyRotate   = "agent.key.rotate"
 	ActionKeyRevoke   = "agent.key.revoke"
+
+	// Beyond the nine actions of the protocol (docs/protocol.md section 14).
+	ActionKeyAdd         = "agent.key.add"
+	ActionKeyList        = "agent.key.list"
+	ActionRecoverySet    = "agent.recovery.set"
+	ActionRecoveryUse    = "agent.recovery.use"
+	ActionIdentityDelete = "agent.identity.delete"
+	ActionPendingCancel  = "agent.pending.cancel"
 )
 
 // Limits of the signature window (protocol 0.2).

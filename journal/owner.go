@@ -1,0 +1,381 @@
+package journal
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"innerloop/internal/keyring"
+	"innerloop/internal/strictjson"
+	"innerloop/seal"
+)
+
+// An OwnerRequest is a signed request about what is the signer's own, as a
+// door received it: of the right shape, and not believed yet.
+type OwnerRequest struct {
+	Action    string // of the path it arrived on
+	Payload   strictjson.Value
+	Envelope  seal.Envelope
+	Signature string
+}
+
+// ownerPayloads lists the exact keys of each action's payload (protocol 6.2,
+// and docs/protocol.md section 14 for the actions beyond it).
+var ownerPayloads = map[string][]string{
+	seal.ActionProfileRead:    {},
+	seal.ActionProfileSet:     {"bio", "purpose", "owner_url", "pinned_entry_id"},
+	seal.ActionEntryList:      {"visibility", "include_deleted", "limit", "cursor"},
+	seal.ActionEntryRead:      {"entry_id"},
+	seal.ActionEntryExport:    {"format", "include_deleted", "limit", "cursor"},
+	seal.ActionEntryDelete:    {"entry_id", "reason_code"},
+	seal.ActionKeyRotate:      {"new_public_key", "new_key_signature"},
+	seal.ActionKeyRevoke:      {"key_id"},
+	seal.ActionKeyAdd:         {"new_public_key", "new_key_signature"},
+	seal.ActionKeyList:        {},
+	seal.ActionRecoverySet:    {"recovery_key_hash", "old_recovery_signature"},
+	seal.ActionRecoveryUse:    {"recovery_public_key", "new_public_key", "new_key_signature"},
+	seal.ActionIdentityDelete: {"confirm_agent_id", "reason_code"},
+	seal.ActionPendingCancel:  {"kind"},
+}
+
+// OwnerActions lists the actions that OwnerRequests carry.
+func OwnerActions() []string {
+	actions := make([]string, 0, len(ownerPayloads))
+	for action := range ownerPayloads {
+		actions = append(actions, action)
+	}
+	return actions
+}
+
+// ReadOwnerRequest reads the body of an owner request: exactly payload,
+// envelope and signature, the payload with exactly the keys of its action, and
+// an envelope that names that action.
+func ReadOwnerRequest(action string, body strictjson.Value) (OwnerRequest, error) {
+	r := OwnerRequest{Action: action}
+	if err := ExactKeys("the body", body, []string{"payload", "envelope", "signature"}); err != nil {
+		return r, err
+	}
+	r.Payload, _ = body.Get("payload")
+	if err := ExactKeys("payload", r.Payload, ownerPayloads[action]); err != nil {
+		return r, err
+	}
+	envelope, _ := body.Get("envelope")
+	var err error
+	if r.Envelope, err = ReadEnvelope(envelope); err != nil {
+		return r, err
+	}
+	if r.Envelope.Action != action {
+		return r, Refuse(InvalidRequest, "envelope.action must be "+action+" here")
+	}
+	signature, _ := body.Get("signature")
+	var ok bool
+	if r.Signature, ok = signature.Text(); !ok {
+		return r, Refuse(InvalidRequest, "signature must be a string")
+	}
+	return r, nil
+}
+
+// canonical is the payload as it is hashed. Scalars are all there is in an
+// owner payload; a number is signed as the integer it must be.
+func (r OwnerRequest) canonical() ([]byte, error) {
+	object := map[string]any{}
+	for _, m := range r.Payload.Members() {
+		switch m.Value.Kind() {
+		case strictjson.Null:
+			object[m.Name] = nil
+		case strictjson.Bool:
+			object[m.Name], _ = m.Value.Bool()
+		case strictjson.String:
+			object[m.Name], _ = m.Value.Text()
+		case strictjson.Number:
+			n, ok := m.Value.Int()
+			if !ok {
+				return nil, Refuse(InvalidRequest, "payload."+m.Name+" must be a plain decimal integer")
+			}
+			object[m.Name] = float64(n)
+		default:
+			return nil, Refuse(InvalidRequest, "payload."+m.Name+" must not be an array or an object")
+		}
+	}
+	return seal.Canonical(object)
+}
+
+// owned is an owner request that was believed: its signature verified in its
+// window under a key that may sign it.
+type owned struct {
+	agent      AgentID
+	proven     seal.Proven
+	window     seal.Window
+	nonce      Digest
+	standing   SigningKey
+	payload    []byte
+	canonical  []byte
+	signature  seal.Signature
+	now        time.Time
+	receipt    OwnerReceipt // what is stored under the nonce already
+	hasReceipt bool
+}
+
+// A writer says which owner actions a suspended agent may still take: all but
+// publishing and editing what is shown (protocol 11.2, decisions F.10).
+func allowedWhileSuspended(action string) bool { return action != seal.ActionProfileSet }
+
+// durable tells the actions that leave a receipt from the live reads.
+func durable(action string) bool {
+	switch action {
+	case seal.ActionProfileRead, seal.ActionEntryList, seal.ActionEntryRead, seal.ActionEntryExport, seal.ActionKeyList:
+		return false
+	}
+	return true
+}
+
+// open reads what every owner request has in common, and looks for the receipt
+// of an exact repeat.
+func (j *Journal) open(ctx context.Context, r OwnerRequest) (owned, error) {
+	o := owned{agent: AgentID(r.Envelope.ActorID), now: j.clock(), canonical: r.Envelope.Canonical()}
+	o.nonce = Digest(sha256.Sum256([]byte(r.Envelope.Nonce)))
+	var err error
+	if o.signature, err = seal.ParseSignature(r.Signature); err != nil {
+		return o, Refuse(InvalidRequest, "signature must be 64 bytes in standard base64: 88 characters with padding")
+	}
+	if o.payload, err = r.canonical(); err != nil {
+		return o, err
+	}
+	if !durable(r.Action) {
+		return o, nil
+	}
+	o.receipt, err = j.store.OwnerReceipt(ctx, o.agent, r.Action, o.nonce)
+	if err != nil && !errors.Is(err, ErrNotFound) {
+		return o, fmt.Errorf("read owner receipt: %w", err)
+	}
+	o.hasReceipt = err == nil
+	return o, nil
+}
+
+// repeated tells whether the request is, to the letter, the one that left the
+// receipt. It is asked before the window and before the key: the receipt
+// outlives both (protocol 6.3, 6.8, 6.10).
+func (j *Journal) repeated(o owned) bool {
+	return o.hasReceipt &&
+		j.receipts.Equal(o.receipt.Payload, []byte("payload"), o.payload) &&
+		j.receipts.Equal(o.receipt.Submission, []byte("submission"), o.canonical, o.signature[:])
+}
+
+// believe proves the request under an active key of the actor and checks its
+// window and the agent's standing.
+func (j *Journal) believe(ctx context.Context, r OwnerRequest, o *owned) error {
+	var err error
+	if o.proven, o.standing, err = j.prove(ctx, o.payload, r.Envelope, o.signature); err != nil {
+		return err
+	}
+	return j.timely(r, o)
+}
+
+// timely checks window, standing and nonce conflict, in that order.
+func (j *Journal) timely(r OwnerRequest, o *owned) error {
+	var err error
+	if o.window, err = r.Envelope.Window(); err != nil || !o.window.Contains(o.now) {
+		return outsideWindow()
+	}
+	if o.standing.Suspended && !allowedWhileSuspended(r.Action) {
+		return suspended()
+	}
+	if o.hasReceipt {
+		return nonceReplayed()
+	}
+	return nil
+}
+
+// live runs the common part of a live read: it proves, checks the payload
+// with check, and uses the nonce up, so that a captured request is worth
+// nothing (protocol 6.5).
+func (j *Journal) live(ctx context.Context, r OwnerRequest, check func() []Violation) (owned, error) {
+	o, err := j.open(ctx, r)
+	if err == nil {
+		err = j.believe(ctx, r, &o)
+	}
+	if err != nil {
+		return o, err
+	}
+	if violations := check(); len(violations) > 0 {
+		return o, invalid(violations)
+	}
+	fresh, err := j.store.UseReadNonce(ctx, o.agent, o.nonce, o.window.ExpiresAt.Add(seal.ClockAhead))
+	if err != nil {
+		return o, fmt.Errorf("use nonce: %w", err)
+	}
+	if !fresh {
+		return o, nonceReplayed()
+	}
+	return o, nil
+}
+
+// A Done is what a durable mutation came to, with the standing of its receipt.
+type Done struct {
+	Effect   Effect
+	Replayed bool
+}
+
+// mutate runs the common part of a durable mutation: exact repeat, proof,
+// payload, and the change with its receipt in one transaction.
+func (j *Journal) mutate(ctx context.Context, r OwnerRequest, plan func(o *owned) (Change, error)) (Done, error) {
+	o, err := j.open(ctx, r)
+	if err != nil {
+		return Done{}, err
+	}
+	if j.repeated(o) {
+		return settled(o.receipt.Effect, true)
+	}
+	if err := j.believe(ctx, r, &o); err != nil {
+		return Done{}, j.recordRejection(ctx, r, o, err)
+	}
+	change, err := plan(&o)
+	if err != nil {
+		return Done{}, err
+	}
+	return j.apply(ctx, r, o, change)
+}
+
+func (j *Journal) apply(ctx context.Context, r OwnerRequest, o owned, change Change) (Done, error) {
+	outcome, err := j.store.Apply(ctx, Mutation{
+		Proven: o.proven, Agent: o.agent, Action: r.Action, Nonce: o.nonce, At: o.now, Change: change,
+		Payload:    j.receipts.Mac([]byte("payload"), o.payload),
+		Submission: j.receipts.Mac([]byte("submission"), o.canonical, o.signature[:]),
+	})
+	if err != nil {
+		return Done{}, fmt.Errorf("apply %s: %w", r.Action, err)
+	}
+	switch {
+	case outcome.Refusal != "":
+		return Done{}, refusals[outcome.Refusal]()
+	case outcome.Existing == nil:
+		return settled(outcome.Effect, false)
+	}
+	// Another call with this nonce was first: an exact twin is its replay.
+	o.receipt, o.hasReceipt = *outcome.Existing, true
+	if !j.repeated(o) {
+		return Done{}, nonceReplayed()
+	}
+	return settled(o.receipt.Effect, true)
+}
+
+// settled turns a stored effect into an answer. A stored refusal is a refusal
+// again, marked as durable.
+func settled(e Effect, replayed bool) (Done, error) {
+	if e.Refusal != "" {
+		f := refusals[e.Refusal]().(*Fault)
+		f.Durable = "created"
+		if replayed {
+			f.Durable = "replayed"
+		}
+		return Done{}, f
+	}
+	return Done{Effect: e, Replayed: replayed}, nil
+}
+
+// recordRejection stores the refusal of a profile update for good, so that its
+// author learns that this very request will never succeed (protocol 6.6). It
+// does so only when the signature verifies under a key that the agent owns or
+// once owned: strangers cannot fill the store.
+func (j *Journal) recordRejection(ctx context.Context, r OwnerRequest, o owned, refusal error) error {
+	f, ok := AsFault(refusal)
+	if !ok || r.Action != seal.ActionProfileSet || o.hasReceipt || f.Code != AgentSuspended && f.Code != InvalidSigningKey {
+		return refusal
+	}
+	standing, err := j.store.SigningKey(ctx, o.agent, KeyID(r.Envelope.KeyID))
+	if errors.Is(err, ErrNotFound) {
+		return refusal
+	}
+	if err != nil {
+		return fmt.Errorf("read signing key: %w", err)
+	}
+	proven, err := seal.Prove(standing.Key, o.payload, r.Envelope, o.signature)
+	if err != nil {
+		return refusal
+	}
+	// A request outside its window is never recorded: its code is another.
+	if window, err := r.Envelope.Window(); err != nil || !window.Contains(o.now) {
+		return refusal
+	}
+	o.proven = proven
+	_, err = j.apply(ctx, r, o, Rejection{Code: f.Code})
+	return err
+}
+
+// refusals are the faults that a store's outcome or a stored effect can name.
+var refusals = map[Code]func() error{
+	AgentSuspended:    suspended,
+	InvalidSigningKey: unknownSigner,
+	EntryNotFound:     func() error { return Refuse(EntryNotFound, "this agent has no entry with this id") },
+	InvalidPinnedEntry: func() error {
+		return Refuse(InvalidPinnedEntry, "pinned_entry_id must name a public, active entry of this agent")
+	},
+	KeyRotationConflict: func() error {
+		return Refuse(KeyRotationConflict, "the signing key is no longer active, or the new key is registered already")
+	},
+	LastActiveKey: func() error {
+		return Refuse(LastActiveKey, "the last active key cannot be revoked; rotate to a new key instead")
+	},
+	TooManyKeys:    func() error { return Refuse(TooManyKeys, "an agent holds at most 5 active keys; revoke one first") },
+	NothingPending: func() error { return Refuse(NothingPending, "nothing of this kind is waiting") },
+	UnknownKey: func() error {
+		return invalid([]Violation{{"payload.key_id", "not_in_enum", "must be a key of this agent"}})
+	},
+	RecoveryRefused: unknownSigner,
+}
+
+func outsideWindow() error {
+	return Refuse(InvalidSignatureWindow, "the signature window does not contain the server's time; it spans at most 300 seconds, begins at most 60 seconds ahead, and both times are signed. Prepare a fresh envelope")
+}
+
+func nonceReplayed() error {
+	return Refuse(NonceReplayed, "envelope.nonce was used before by this agent; prepare a fresh envelope")
+}
+
+// An OwnerReceipt remembers a durable mutation: keyed hashes of the request,
+// and what it came to.
+type OwnerReceipt struct {
+	Payload    keyring.Mac
+	Submission keyring.Mac
+	Effect     Effect
+}
+
+// text reads a string field of the payload; a wrong type is a violation.
+func (r OwnerRequest) text(c *checks, name string) string {
+	v, _ := r.Payload.Get(name)
+	text, ok := v.Text()
+	if !ok {
+		c.add("payload."+name, "wrong_type", "must be a string")
+	}
+	return text
+}
+
+// textOrNull reads a string field that may be null.
+func (r OwnerRequest) textOrNull(c *checks, name string) *string {
+	v, _ := r.Payload.Get(name)
+	if v.Kind() == strictjson.Null {
+		return nil
+	}
+	text, ok := v.Text()
+	if !ok {
+		c.add("payload."+name, "wrong_type", "must be a string or null")
+		return nil
+	}
+	return &text
+}
+
+// oneOf reads a string field that must be one of words.
+func (r OwnerRequest) oneOf(c *checks, name string, words ...string) string {
+	v, _ := r.Payload.Get(name)
+	text, ok := v.Text()
+	for _, word := range words {
+		if ok && text == word {
+			return text
+		}
+	}
+	c.add("payload."+name, "not_in_enum", "must be "+strings.Join(words, " or "))
+	return ""
+}

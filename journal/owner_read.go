@@ -1,0 +1,178 @@
+package journal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"innerloop/seal"
+)
+
+// Limits of owner pages (protocol 0.2) and the weight of one page.
+const (
+	OwnerListMax   = 50
+	OwnerExportMax = 500
+	OwnerPageBytes = 900_000
+)
+
+// An OwnerEntry is an entry as its owner sees it: active, hidden by the
+// operator, or a tombstone without text.
+type OwnerEntry struct {
+	EntryID     EntryID
+	AuthorID    AgentID
+	Status      string // "active", "hidden" or "deleted"
+	Visibility  string
+	Entry       seal.Entry // empty for a tombstone
+	CreatedAt   time.Time
+	WithdrawnAt time.Time // of the deletion or hiding
+	Signed      Signed    // empty for a tombstone
+}
+
+// ServedSize bounds the bytes of the owner entry as JSON, its proof included.
+func (e OwnerEntry) ServedSize() int {
+	const names = 700 // keys, ids, times, signature, public key
+	// The canonical texts travel once as fields and once as escaped strings,
+	// where each quote and backslash takes one byte more.
+	entry, envelope := len(e.Signed.CanonicalEntry), len(e.Signed.CanonicalEnvelope)
+	return entry + escapedSize(e.Signed.CanonicalEntry) + envelope + escapedSize(e.Signed.CanonicalEnvelope) + names
+}
+
+func escapedSize(text []byte) int {
+	n := len(text)
+	for _, c := range text {
+		if c == '"' || c == '\\' {
+			n++
+		}
+	}
+	return n
+}
+
+// An OwnerPage is a stretch of an owner's entries, newest first.
+type OwnerPage struct {
+	Entries    []OwnerEntry
+	NextCursor string // empty on the last page
+}
+
+// OwnerRange asks for a page of an agent's own entries, newest first.
+type OwnerRange struct {
+	Agent          AgentID
+	Visibility     string // Public, Private, or empty for both
+	IncludeDeleted bool
+	Before         EntryID // only entries with a smaller id; empty: the newest
+	Limit          int
+}
+
+// ListEntries returns a page of the signer's entries.
+func (j *Journal) ListEntries(ctx context.Context, r OwnerRequest) (OwnerPage, error) {
+	return j.ownerPage(ctx, r, OwnerListMax, func(c *checks, q *OwnerRange) {
+		if v := r.oneOf(c, "visibility", "all", Public, Private); v != "all" {
+			q.Visibility = v
+		}
+	})
+}
+
+// An Export is a page of the signer's whole journal.
+type Export struct {
+	OwnerPage
+	ExportedAt time.Time
+}
+
+// ExportEntries returns a page of the signer's entries for export.
+func (j *Journal) ExportEntries(ctx context.Context, r OwnerRequest) (Export, error) {
+	at := j.clock()
+	page, err := j.ownerPage(ctx, r, OwnerExportMax, func(c *checks, _ *OwnerRange) { r.oneOf(c, "format", "json") })
+	return Export{OwnerPage: page, ExportedAt: at}, err
+}
+
+func (j *Journal) ownerPage(ctx context.Context, r OwnerRequest, most int, more func(*checks, *OwnerRange)) (OwnerPage, error) {
+	var q OwnerRange
+	var l list
+	o, err := j.live(ctx, r, func() []Violation {
+		var c checks
+		more(&c, &q)
+		deleted, _ := r.Payload.Get("include_deleted")
+		var ok bool
+		if q.IncludeDeleted, ok = deleted.Bool(); !ok {
+			c.add("payload.include_deleted", "wrong_type", "must be a boolean")
+		}
+		limit, _ := r.Payload.Get("limit")
+		if n, ok := limit.Int(); !ok || n < 1 || n > int64(most) {
+			c.add("payload.limit", "not_in_enum", fmt.Sprintf("must be an integer from 1 to %d", most))
+		} else {
+			q.Limit = int(n)
+		}
+		l = list{kind: r.Action, filter: fmt.Sprintf("%s %s %t", r.Envelope.ActorID, q.Visibility, q.IncludeDeleted)}
+		if cursor := r.textOrNull(&c, "cursor"); cursor != nil {
+			if q.Before, ok = j.entryPosition(l, *cursor); !ok {
+				c.add("payload.cursor", "not_in_enum", "must be a next_cursor of this same list with the same filters, unchanged")
+			}
+		}
+		return c.list
+	})
+	if err != nil {
+		return OwnerPage{}, err
+	}
+	q.Agent = o.agent
+	asked := q.Limit
+	q.Limit++
+	entries, err := j.store.OwnerEntries(ctx, q)
+	if err != nil {
+		return OwnerPage{}, fmt.Errorf("read owner entries: %w", err)
+	}
+	kept, size := min(len(entries), asked), 0
+	for i := range kept {
+		if size += entries[i].ServedSize(); size > OwnerPageBytes && i > 0 {
+			kept = i
+			break
+		}
+	}
+	page := OwnerPage{Entries: entries[:kept:kept]}
+	if kept < len(entries) {
+		page.NextCursor = j.entryCursor(l, entries[kept-1].EntryID)
+	}
+	return page, nil
+}
+
+// ReadEntry returns one of the signer's entries, a tombstone too. What does
+// not exist and what is somebody else's are one answer.
+func (j *Journal) ReadOwnEntry(ctx context.Context, r OwnerRequest) (OwnerEntry, error) {
+	var id EntryID
+	o, err := j.live(ctx, r, func() []Violation {
+		var c checks
+		id = r.entryID(&c)
+		return c.list
+	})
+	if err != nil {
+		return OwnerEntry{}, err
+	}
+	e, err := j.store.OwnerEntry(ctx, o.agent, id)
+	if errors.Is(err, ErrNotFound) {
+		return OwnerEntry{}, refusals[EntryNotFound]()
+	}
+	if err != nil {
+		return OwnerEntry{}, fmt.Errorf("read owner entry: %w", err)
+	}
+	return e, nil
+}
+
+func (r OwnerRequest) entryID(c *checks) EntryID {
+	id := EntryID(r.text(c, "entry_id"))
+	if len(c.list) == 0 && !id.Valid() {
+		c.add("payload.entry_id", "not_in_enum", "must be an entry id")
+	}
+	return id
+}
+
+// ListKeys returns every key of the signer, oldest first.
+func (j *Journal) ListKeys(ctx context.Context, r OwnerRequest) ([]AgentKey, error) {
+	o, err := j.live(ctx, r, func() []Violation { return nil })
+	if err != nil {
+		return nil, err
+	}
+	keys, err := j.store.AgentKeys(ctx, o.agent)
+	if err != nil {
+		return nil, fmt.Errorf("read agent keys: %w", err)
+	}
+	return keys, nil
+}
