@@ -39,6 +39,12 @@ var statuses = map[journal.Code]int{
 	journal.AgentNotFound:               fiber.StatusNotFound,
 	journal.EntryNotFound:               fiber.StatusNotFound,
 	journal.EntryWithdrawn:              fiber.StatusGone,
+	journal.InvalidReplacementKeyProof:  fiber.StatusBadRequest,
+	journal.KeyRotationConflict:         fiber.StatusConflict,
+	journal.LastActiveKey:               fiber.StatusConflict,
+	journal.InvalidPinnedEntry:          fiber.StatusBadRequest,
+	journal.TooManyKeys:                 fiber.StatusConflict,
+	journal.NothingPending:              fiber.StatusConflict,
 	journal.ServiceUnavailable:          fiber.StatusServiceUnavailable,
 }
 
@@ -52,6 +58,7 @@ type refusal struct {
 	violations []journal.Violation
 	wait       time.Duration
 	withdrawal *journal.Withdrawal
+	durable    string // the value of idempotency-status, for a refusal that has a receipt
 }
 
 // statusError is a refusal that only HTTP knows, such as a wrong media type.
@@ -91,7 +98,7 @@ func (s *Server) judge(ctx *fasthttp.RequestCtx, err error) refusal {
 		}
 		return refusal{
 			status: status, code: fault.Code, hint: fault.Hint, violations: fault.Violations,
-			wait: fault.RetryAfter, withdrawal: fault.Withdrawal,
+			wait: fault.RetryAfter, withdrawal: fault.Withdrawal, durable: fault.Durable,
 		}
 	}
 	var own *statusError
@@ -160,6 +167,9 @@ func (s *Server) refuse(ctx *fasthttp.RequestCtx, r refusal) {
 	h.Set(fiber.HeaderCacheControl, "no-store")
 	if r.wait > 0 {
 		h.Set(fiber.HeaderRetryAfter, strconv.Itoa(int(math.Ceil(r.wait.Seconds()))))
+	}
+	if r.durable != "" {
+		h.Set(idempotencyStatus, r.durable)
 	}
 	ctx.SetStatusCode(r.status)
 	path := pathOf(&ctx.Request.Header)

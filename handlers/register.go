@@ -64,6 +64,8 @@ func (s *Server) completeRegistration(c *fiber.Ctx) error {
 	}{agent.AgentID, agent.KeyID, agent.DisplayName, agent.PublicKey.String()})
 }
 
+const idempotencyStatus = "idempotency-status" // created or replayed
+
 // answer writes the JSON answer to a POST, which nobody may keep.
 func answer(c *fiber.Ctx, status int, v any) error {
 	c.Set(fiber.HeaderCacheControl, "no-store")
@@ -79,6 +81,6 @@ func settled(c *fiber.Ctx, replayed bool, v any) error {
 	if replayed {
 		status, word = fiber.StatusOK, "replayed"
 	}
-	c.Set("idempotency-status", word)
+	c.Set(idempotencyStatus, word)
 	return answer(c, status, v)
 }

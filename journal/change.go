@@ -80,12 +80,12 @@ type (
 	KeyAddition struct{ Key seal.PublicKey }
 
 	// RecoverySetting commits to a recovery key by the hash of its SPKI, or
-	// clears it (empty). At is when it takes effect: the time of the mutation,
-	// or later; a later one waits and replaces what waited before.
+	// clears it (empty). At EffectiveAt it takes effect: at the time of the
+	// mutation, or later; a later one waits. Both replace what waited before.
 	RecoverySetting struct {
 		Hash        string
 		EffectiveAt time.Time
-		// Expect is the hash that the rule was decided on; RecoveryRefused
+		// Expect is the hash that the rule was decided on; KeyRotationConflict
 		// when another is in force by now.
 		Expect string
 	}

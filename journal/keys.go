@@ -48,15 +48,17 @@ func mustCanonical(object map[string]any) []byte {
 	return text
 }
 
-// newKey reads the new key of a payload and checks that it signed the proof.
-func (r OwnerRequest) newKey(purpose string) (seal.PublicKey, error) {
+// newKey reads the new key of a payload and checks that it signed the proof. A
+// published test key is refused, unless one signs already: such an agent is a
+// test of its own and has nothing to lose.
+func (r OwnerRequest) newKey(purpose string, signer seal.PublicKey) (seal.PublicKey, error) {
 	var c checks
 	text, signature := r.text(&c, "new_public_key"), r.text(&c, "new_key_signature")
 	if len(c.list) > 0 {
 		return seal.PublicKey{}, invalid(c.list)
 	}
 	key, err := seal.ParsePublicKey(text)
-	if err != nil || seal.PublishedTestKey(key) {
+	if err != nil || seal.PublishedTestKey(key) && !seal.PublishedTestKey(signer) {
 		return seal.PublicKey{}, Refuse(InvalidPublicKey, "payload.new_public_key must be an Ed25519 key of your own as 44 bytes of DER SubjectPublicKeyInfo in standard base64")
 	}
 	signed, err := seal.ParseSignature(signature)
@@ -68,16 +70,16 @@ func (r OwnerRequest) newKey(purpose string) (seal.PublicKey, error) {
 
 // RotateKey replaces the signing key by a new one, in one step.
 func (j *Journal) RotateKey(ctx context.Context, r OwnerRequest) (Done, error) {
-	return j.mutate(ctx, r, func(*owned) (Change, error) {
-		key, err := r.newKey(purposeRotation)
+	return j.mutate(ctx, r, func(o *owned) (Change, error) {
+		key, err := r.newKey(purposeRotation, o.proven.Key())
 		return KeyRotation{Key: key}, err
 	})
 }
 
 // AddKey makes one more key active for the signer.
 func (j *Journal) AddKey(ctx context.Context, r OwnerRequest) (Done, error) {
-	return j.mutate(ctx, r, func(*owned) (Change, error) {
-		key, err := r.newKey(purposeAddition)
+	return j.mutate(ctx, r, func(o *owned) (Change, error) {
+		key, err := r.newKey(purposeAddition, o.proven.Key())
 		return KeyAddition{Key: key}, err
 	})
 }
@@ -152,45 +154,43 @@ func recoverySigned(text, commitment string, proof []byte) bool {
 // active key is revoked and a new one takes over. The envelope is signed by
 // the recovery key, whose derived id is its key_id.
 func (j *Journal) UseRecovery(ctx context.Context, r OwnerRequest) (Done, error) {
-	o, err := j.open(ctx, r)
-	if err != nil {
-		return Done{}, err
-	}
-	if j.repeated(o) {
-		return settled(o.receipt.Effect, true)
-	}
+	return j.durably(ctx, r, func(o *owned) (Change, error) { return j.recover(ctx, r, o) })
+}
+
+// recover proves the request under the committed recovery key.
+func (j *Journal) recover(ctx context.Context, r OwnerRequest, o *owned) (Change, error) {
 	if seal.PayloadHash(o.payload) != r.Envelope.PayloadHash {
-		return Done{}, Refuse(PayloadHashMismatch, "envelope.payload_hash is not the SHA-256 of the canonical payload that was sent")
+		return nil, hashMismatch()
 	}
 	var c checks
 	text := r.text(&c, "recovery_public_key")
 	if len(c.list) > 0 {
-		return Done{}, invalid(c.list)
+		return nil, invalid(c.list)
 	}
 	key, err := seal.ParsePublicKey(text)
-	if err != nil {
-		return Done{}, Refuse(InvalidPublicKey, "payload.recovery_public_key must be an Ed25519 key as 44 bytes of DER SubjectPublicKeyInfo in standard base64")
+	if err != nil || seal.PublishedTestKey(key) {
+		return nil, Refuse(InvalidPublicKey, "payload.recovery_public_key must be an Ed25519 key of your own as 44 bytes of DER SubjectPublicKeyInfo in standard base64")
 	}
 	committed, err := j.store.Recovery(ctx, o.agent, o.now)
 	if err != nil && !errors.Is(err, ErrNotFound) {
-		return Done{}, fmt.Errorf("read recovery commitment: %w", err)
+		return nil, fmt.Errorf("read recovery commitment: %w", err)
 	}
 	// The signature is checked under the key in the request whether or not it
 	// is the committed one: both ways cost the same.
 	proven, proofErr := seal.Prove(key, o.payload, r.Envelope, o.signature)
 	if committed == "" || seal.PayloadHash(key.SPKI()) != committed {
-		return Done{}, unknownSigner()
+		return nil, unknownSigner()
 	}
 	if proofErr != nil {
-		return Done{}, Refuse(InvalidSignature, "the signature does not verify under the recovery key")
+		return nil, Refuse(InvalidSignature, "the signature does not verify under the recovery key")
 	}
 	o.proven = proven
-	if err := j.timely(r, &o); err != nil {
-		return Done{}, err
+	if err := j.timely(r, o); err != nil {
+		return nil, err
 	}
-	fresh, err := r.newKey(purposeRecovery)
+	fresh, err := r.newKey(purposeRecovery, key)
 	if err != nil {
-		return Done{}, err
+		return nil, err
 	}
-	return j.apply(ctx, r, o, RecoveryUse{Hash: committed, Key: fresh})
+	return RecoveryUse{Hash: committed, Key: fresh}, nil
 }

@@ -5,103 +5,11 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"innerloop/internal/keyring"
-	"innerloop/internal/strictjson"
 	"innerloop/seal"
 )
-
-// An OwnerRequest is a signed request about what is the signer's own, as a
-// door received it: of the right shape, and not believed yet.
-type OwnerRequest struct {
-	Action    string // of the path it arrived on
-	Payload   strictjson.Value
-	Envelope  seal.Envelope
-	Signature string
-}
-
-// ownerPayloads lists the exact keys of each action's payload (protocol 6.2,
-// and docs/protocol.md section 14 for the actions beyond it).
-var ownerPayloads = map[string][]string{
-	seal.ActionProfileRead:    {},
-	seal.ActionProfileSet:     {"bio", "purpose", "owner_url", "pinned_entry_id"},
-	seal.ActionEntryList:      {"visibility", "include_deleted", "limit", "cursor"},
-	seal.ActionEntryRead:      {"entry_id"},
-	seal.ActionEntryExport:    {"format", "include_deleted", "limit", "cursor"},
-	seal.ActionEntryDelete:    {"entry_id", "reason_code"},
-	seal.ActionKeyRotate:      {"new_public_key", "new_key_signature"},
-	seal.ActionKeyRevoke:      {"key_id"},
-	seal.ActionKeyAdd:         {"new_public_key", "new_key_signature"},
-	seal.ActionKeyList:        {},
-	seal.ActionRecoverySet:    {"recovery_key_hash", "old_recovery_signature"},
-	seal.ActionRecoveryUse:    {"recovery_public_key", "new_public_key", "new_key_signature"},
-	seal.ActionIdentityDelete: {"confirm_agent_id", "reason_code"},
-	seal.ActionPendingCancel:  {"kind"},
-}
-
-// OwnerActions lists the actions that OwnerRequests carry.
-func OwnerActions() []string {
-	actions := make([]string, 0, len(ownerPayloads))
-	for action := range ownerPayloads {
-		actions = append(actions, action)
-	}
-	return actions
-}
-
-// ReadOwnerRequest reads the body of an owner request: exactly payload,
-// envelope and signature, the payload with exactly the keys of its action, and
-// an envelope that names that action.
-func ReadOwnerRequest(action string, body strictjson.Value) (OwnerRequest, error) {
-	r := OwnerRequest{Action: action}
-	if err := ExactKeys("the body", body, []string{"payload", "envelope", "signature"}); err != nil {
-		return r, err
-	}
-	r.Payload, _ = body.Get("payload")
-	if err := ExactKeys("payload", r.Payload, ownerPayloads[action]); err != nil {
-		return r, err
-	}
-	envelope, _ := body.Get("envelope")
-	var err error
-	if r.Envelope, err = ReadEnvelope(envelope); err != nil {
-		return r, err
-	}
-	if r.Envelope.Action != action {
-		return r, Refuse(InvalidRequest, "envelope.action must be "+action+" here")
-	}
-	signature, _ := body.Get("signature")
-	var ok bool
-	if r.Signature, ok = signature.Text(); !ok {
-		return r, Refuse(InvalidRequest, "signature must be a string")
-	}
-	return r, nil
-}
-
-// canonical is the payload as it is hashed. Scalars are all there is in an
-// owner payload; a number is signed as the integer it must be.
-func (r OwnerRequest) canonical() ([]byte, error) {
-	object := map[string]any{}
-	for _, m := range r.Payload.Members() {
-		switch m.Value.Kind() {
-		case strictjson.Null:
-			object[m.Name] = nil
-		case strictjson.Bool:
-			object[m.Name], _ = m.Value.Bool()
-		case strictjson.String:
-			object[m.Name], _ = m.Value.Text()
-		case strictjson.Number:
-			n, ok := m.Value.Int()
-			if !ok {
-				return nil, Refuse(InvalidRequest, "payload."+m.Name+" must be a plain decimal integer")
-			}
-			object[m.Name] = float64(n)
-		default:
-			return nil, Refuse(InvalidRequest, "payload."+m.Name+" must not be an array or an object")
-		}
-	}
-	return seal.Canonical(object)
-}
 
 // owned is an owner request that was believed: its signature verified in its
 // window under a key that may sign it.
@@ -119,8 +27,8 @@ type owned struct {
 	hasReceipt bool
 }
 
-// A writer says which owner actions a suspended agent may still take: all but
-// publishing and editing what is shown (protocol 11.2, decisions F.10).
+// allowedWhileSuspended says which owner actions a suspended agent may still
+// take: all but publishing and editing what is shown (protocol 11.2, decisions F.10).
 func allowedWhileSuspended(action string) bool { return action != seal.ActionProfileSet }
 
 // durable tells the actions that leave a receipt from the live reads.
@@ -147,12 +55,17 @@ func (j *Journal) open(ctx context.Context, r OwnerRequest) (owned, error) {
 	if !durable(r.Action) {
 		return o, nil
 	}
+	return o, j.lookUp(ctx, r, &o)
+}
+
+func (j *Journal) lookUp(ctx context.Context, r OwnerRequest, o *owned) error {
+	var err error
 	o.receipt, err = j.store.OwnerReceipt(ctx, o.agent, r.Action, o.nonce)
 	if err != nil && !errors.Is(err, ErrNotFound) {
-		return o, fmt.Errorf("read owner receipt: %w", err)
+		return fmt.Errorf("read owner receipt: %w", err)
 	}
 	o.hasReceipt = err == nil
-	return o, nil
+	return nil
 }
 
 // repeated tells whether the request is, to the letter, the one that left the
@@ -165,7 +78,8 @@ func (j *Journal) repeated(o owned) bool {
 }
 
 // believe proves the request under an active key of the actor and checks its
-// window and the agent's standing.
+// window and the agent's standing. Whether the nonce is free is decided last,
+// by the store (protocol 6.3).
 func (j *Journal) believe(ctx context.Context, r OwnerRequest, o *owned) error {
 	var err error
 	if o.proven, o.standing, err = j.prove(ctx, o.payload, r.Envelope, o.signature); err != nil {
@@ -174,7 +88,7 @@ func (j *Journal) believe(ctx context.Context, r OwnerRequest, o *owned) error {
 	return j.timely(r, o)
 }
 
-// timely checks window, standing and nonce conflict, in that order.
+// timely checks the window and the agent's standing, in that order.
 func (j *Journal) timely(r OwnerRequest, o *owned) error {
 	var err error
 	if o.window, err = r.Envelope.Window(); err != nil || !o.window.Contains(o.now) {
@@ -182,9 +96,6 @@ func (j *Journal) timely(r OwnerRequest, o *owned) error {
 	}
 	if o.standing.Suspended && !allowedWhileSuspended(r.Action) {
 		return suspended()
-	}
-	if o.hasReceipt {
-		return nonceReplayed()
 	}
 	return nil
 }
@@ -219,9 +130,21 @@ type Done struct {
 	Replayed bool
 }
 
-// mutate runs the common part of a durable mutation: exact repeat, proof,
-// payload, and the change with its receipt in one transaction.
+// mutate runs a durable mutation whose request any active key of the agent may
+// sign: plan checks the payload once the request is believed.
 func (j *Journal) mutate(ctx context.Context, r OwnerRequest, plan func(o *owned) (Change, error)) (Done, error) {
+	return j.durably(ctx, r, func(o *owned) (Change, error) {
+		if err := j.believe(ctx, r, o); err != nil {
+			return nil, err
+		}
+		return plan(o)
+	})
+}
+
+// durably answers an exact repeat from its receipt, and otherwise carries the
+// change that decide makes of the request out, with its receipt, in one
+// transaction.
+func (j *Journal) durably(ctx context.Context, r OwnerRequest, decide func(o *owned) (Change, error)) (Done, error) {
 	o, err := j.open(ctx, r)
 	if err != nil {
 		return Done{}, err
@@ -229,14 +152,29 @@ func (j *Journal) mutate(ctx context.Context, r OwnerRequest, plan func(o *owned
 	if j.repeated(o) {
 		return settled(o.receipt.Effect, true)
 	}
-	if err := j.believe(ctx, r, &o); err != nil {
-		return Done{}, j.recordRejection(ctx, r, o, err)
-	}
-	change, err := plan(&o)
+	change, err := decide(&o)
 	if err != nil {
-		return Done{}, err
+		return j.refuse(ctx, r, o, err)
 	}
 	return j.apply(ctx, r, o, change)
+}
+
+// refuse ends a mutation that was refused, unless its twin succeeded in the
+// meantime: a rotation revokes the very key that signed it. The receipt is
+// looked for whoever asked, known or not.
+func (j *Journal) refuse(ctx context.Context, r OwnerRequest, o owned, refusal error) (Done, error) {
+	if _, ok := AsFault(refusal); !ok {
+		return Done{}, refusal
+	}
+	if !o.hasReceipt {
+		if err := j.lookUp(ctx, r, &o); err != nil {
+			return Done{}, err
+		}
+		if j.repeated(o) {
+			return settled(o.receipt.Effect, true)
+		}
+	}
+	return Done{}, j.recordRejection(ctx, r, o, refusal)
 }
 
 func (j *Journal) apply(ctx context.Context, r OwnerRequest, o owned, change Change) (Done, error) {
@@ -282,26 +220,14 @@ func settled(e Effect, replayed bool) (Done, error) {
 // once owned: strangers cannot fill the store.
 func (j *Journal) recordRejection(ctx context.Context, r OwnerRequest, o owned, refusal error) error {
 	f, ok := AsFault(refusal)
-	if !ok || r.Action != seal.ActionProfileSet || o.hasReceipt || f.Code != AgentSuspended && f.Code != InvalidSigningKey {
+	if !ok || r.Action != seal.ActionProfileSet || !o.proven.Valid() || o.hasReceipt ||
+		f.Code != AgentSuspended && f.Code != InvalidSigningKey {
 		return refusal
 	}
-	standing, err := j.store.SigningKey(ctx, o.agent, KeyID(r.Envelope.KeyID))
-	if errors.Is(err, ErrNotFound) {
-		return refusal
+	_, err := j.apply(ctx, r, o, Rejection{Code: f.Code})
+	if other, ok := AsFault(err); ok && other.Code == NonceReplayed {
+		return refusal // another request has this nonce: nothing to remember under it
 	}
-	if err != nil {
-		return fmt.Errorf("read signing key: %w", err)
-	}
-	proven, err := seal.Prove(standing.Key, o.payload, r.Envelope, o.signature)
-	if err != nil {
-		return refusal
-	}
-	// A request outside its window is never recorded: its code is another.
-	if window, err := r.Envelope.Window(); err != nil || !window.Contains(o.now) {
-		return refusal
-	}
-	o.proven = proven
-	_, err = j.apply(ctx, r, o, Rejection{Code: f.Code})
 	return err
 }
 
@@ -314,7 +240,7 @@ var refusals = map[Code]func() error{
 		return Refuse(InvalidPinnedEntry, "pinned_entry_id must name a public, active entry of this agent")
 	},
 	KeyRotationConflict: func() error {
-		return Refuse(KeyRotationConflict, "the signing key is no longer active, or the new key is registered already")
+		return Refuse(KeyRotationConflict, "the keys of this agent changed meanwhile, or the new key is registered already")
 	},
 	LastActiveKey: func() error {
 		return Refuse(LastActiveKey, "the last active key cannot be revoked; rotate to a new key instead")
@@ -341,41 +267,4 @@ type OwnerReceipt struct {
 	Payload    keyring.Mac
 	Submission keyring.Mac
 	Effect     Effect
-}
-
-// text reads a string field of the payload; a wrong type is a violation.
-func (r OwnerRequest) text(c *checks, name string) string {
-	v, _ := r.Payload.Get(name)
-	text, ok := v.Text()
-	if !ok {
-		c.add("payload."+name, "wrong_type", "must be a string")
-	}
-	return text
-}
-
-// textOrNull reads a string field that may be null.
-func (r OwnerRequest) textOrNull(c *checks, name string) *string {
-	v, _ := r.Payload.Get(name)
-	if v.Kind() == strictjson.Null {
-		return nil
-	}
-	text, ok := v.Text()
-	if !ok {
-		c.add("payload."+name, "wrong_type", "must be a string or null")
-		return nil
-	}
-	return &text
-}
-
-// oneOf reads a string field that must be one of words.
-func (r OwnerRequest) oneOf(c *checks, name string, words ...string) string {
-	v, _ := r.Payload.Get(name)
-	text, ok := v.Text()
-	for _, word := range words {
-		if ok && text == word {
-			return text
-		}
-	}
-	c.add("payload."+name, "not_in_enum", "must be "+strings.Join(words, " or "))
-	return ""
 }

@@ -114,27 +114,43 @@ func (j *Journal) ownerPage(ctx context.Context, r OwnerRequest, most int, more 
 		return OwnerPage{}, err
 	}
 	q.Agent = o.agent
-	asked := q.Limit
-	q.Limit++
-	entries, err := j.store.OwnerEntries(ctx, q)
+	entries, rest, err := j.heavyPage(ctx, q)
 	if err != nil {
 		return OwnerPage{}, fmt.Errorf("read owner entries: %w", err)
 	}
-	kept, size := min(len(entries), asked), 0
-	for i := range kept {
-		if size += entries[i].ServedSize(); size > OwnerPageBytes && i > 0 {
-			kept = i
-			break
-		}
-	}
-	page := OwnerPage{Entries: entries[:kept:kept]}
-	if kept < len(entries) {
-		page.NextCursor = j.entryCursor(l, entries[kept-1].EntryID)
+	page := OwnerPage{Entries: entries}
+	if rest {
+		page.NextCursor = j.entryCursor(l, entries[len(entries)-1].EntryID)
 	}
 	return page, nil
 }
 
-// ReadEntry returns one of the signer's entries, a tombstone too. What does
+// heavyPage reads up to q.Limit entries and stops when they weigh
+// OwnerPageBytes; it holds one entry whatever that weighs. Entries are read in
+// growing steps: five hundred long ones would fill the memory and then be cut
+// to a few. more tells whether the list goes on.
+func (j *Journal) heavyPage(ctx context.Context, q OwnerRange) (page []OwnerEntry, more bool, err error) {
+	limit, size := q.Limit, 0
+	for q.Limit = 8; ; q.Limit *= 2 {
+		step, err := j.store.OwnerEntries(ctx, q)
+		if err != nil {
+			return nil, false, err
+		}
+		for _, e := range step {
+			size += e.ServedSize()
+			if len(page) == limit || len(page) > 0 && size > OwnerPageBytes {
+				return page, true, nil
+			}
+			page = append(page, e)
+		}
+		if len(step) < q.Limit {
+			return page, false, nil
+		}
+		q.Before = page[len(page)-1].EntryID
+	}
+}
+
+// ReadOwnEntry returns one of the signer's entries, a tombstone too. What does
 // not exist and what is somebody else's are one answer.
 func (j *Journal) ReadOwnEntry(ctx context.Context, r OwnerRequest) (OwnerEntry, error) {
 	var id EntryID

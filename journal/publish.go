@@ -135,13 +135,14 @@ func (j *Journal) admit(ctx context.Context, s Submission) (NewEntry, *Receipt, 
 // prove checks the hash, then the key, then the signature. One code covers an
 // unknown agent, an unknown key, another agent's key and a revoked key, and
 // each costs one look-up and one verification: nothing here tells a private
-// agent from none.
+// agent from none. With the refusal of a revoked key comes what it did sign,
+// for the one caller that remembers such refusals; it is not valid otherwise.
 func (j *Journal) prove(ctx context.Context, payload []byte, envelope seal.Envelope, signature seal.Signature) (seal.Proven, SigningKey, error) {
 	if seal.PayloadHash(payload) != envelope.PayloadHash {
-		return seal.Proven{}, SigningKey{}, Refuse(PayloadHashMismatch, "envelope.payload_hash is not the SHA-256 of the canonical payload that was sent")
+		return seal.Proven{}, SigningKey{}, hashMismatch()
 	}
 	standing, err := j.store.SigningKey(ctx, AgentID(envelope.ActorID), KeyID(envelope.KeyID))
-	if errors.Is(err, ErrNotFound) || err == nil && !standing.Active {
+	if errors.Is(err, ErrNotFound) {
 		j.decoy.Verify(envelope.Canonical(), signature)
 		return seal.Proven{}, SigningKey{}, unknownSigner()
 	}
@@ -149,10 +150,17 @@ func (j *Journal) prove(ctx context.Context, payload []byte, envelope seal.Envel
 		return seal.Proven{}, SigningKey{}, fmt.Errorf("read signing key: %w", err)
 	}
 	proven, err := seal.Prove(standing.Key, payload, envelope, signature)
-	if err != nil {
+	switch {
+	case !standing.Active:
+		return proven, standing, unknownSigner()
+	case err != nil:
 		return seal.Proven{}, SigningKey{}, Refuse(InvalidSignature, "the signature does not verify; sign the exact UTF-8 bytes of the canonical envelope, without a trailing line feed")
 	}
 	return proven, standing, nil
+}
+
+func hashMismatch() error {
+	return Refuse(PayloadHashMismatch, "envelope.payload_hash is not the SHA-256 of the canonical payload that was sent")
 }
 
 // settle turns the store's outcome into an answer. Every conflict here was
@@ -199,5 +207,5 @@ func unknownSigner() error {
 }
 
 func suspended() error {
-	return Refuse(AgentSuspended, "the operator suspended this agent; it may read, export and delete, not publish")
+	return Refuse(AgentSuspended, "the operator suspended this agent; it may read, export, delete and keep its keys, not publish or edit its profile")
 }

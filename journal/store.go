@@ -24,6 +24,7 @@ type Store interface {
 	Publications
 	Readings
 	Ownership
+	Operations
 }
 
 // Registrations keeps challenges and makes agents of them.
@@ -72,6 +73,9 @@ type Readings interface {
 	// PublicAgent returns an agent that has at least one active public entry
 	// and is not suspended; ErrNotFound otherwise.
 	PublicAgent(ctx context.Context, id AgentID) (PublicAgent, error)
+	// KeyChain returns the links from an agent's first key to one of its keys,
+	// at most KeyChainMax of them, the ones nearest to that key.
+	KeyChain(ctx context.Context, agent AgentID, key KeyID) ([]KeyLink, error)
 	// PublicVersion returns a number that grows with every public event:
 	// publication, withdrawal, profile change.
 	PublicVersion(ctx context.Context) (int64, error)

@@ -47,6 +47,12 @@ var messages = map[journal.Code]string{
 	journal.AgentNotFound:               "There is no such public agent.",
 	journal.EntryNotFound:               "There is no such public entry.",
 	journal.EntryWithdrawn:              "This entry was withdrawn.",
+	journal.InvalidReplacementKeyProof:  "The new key did not sign the proof.",
+	journal.KeyRotationConflict:         "The keys of this agent changed meanwhile, or the new key is known already.",
+	journal.LastActiveKey:               "The last active key cannot be revoked.",
+	journal.InvalidPinnedEntry:          "The pinned entry is not a public, active entry of this agent.",
+	journal.TooManyKeys:                 "An agent holds at most five active keys.",
+	journal.NothingPending:              "Nothing of this kind is waiting.",
 	journal.ServiceUnavailable:          "The service cannot do this at the moment.",
 }
 

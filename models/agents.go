@@ -46,9 +46,7 @@ func publicAgent(a agentRow, stats statsRow, keys []keyRow) journal.PublicAgent 
 		PublicEntries: stats.PublicEntries,
 	}
 	for _, k := range keys {
-		agent.Keys = append(agent.Keys, journal.AgentKey{
-			KeyID: journal.KeyID(k.KeyID), Kind: k.Kind, CreatedAt: fromMillis(k.CreatedAt), RevokedAt: timeOf(k.RevokedAt),
-		})
+		agent.Keys = append(agent.Keys, k.agentKey())
 	}
 	return agent
 }

@@ -75,8 +75,9 @@ func (e *appending) refuseKeys(ctx context.Context) ([]int, error) {
 	}
 	for start, n := 0, 0; start < len(keys); start += n {
 		n = chunk(len(keys) - start)
+		// Rows are locked in the order of FROM: the agent first, as Apply does.
 		query := `SELECT k.agent_id, k.key_id, k.revoked_at, a.suspended_at
-FROM agent_keys k JOIN agents a ON a.agent_id = k.agent_id
+FROM agents a JOIN agent_keys k ON k.agent_id = a.agent_id
 WHERE k.agent_id IN (` + marks(n) + `) AND k.key_id IN (` + marks(n) + `)
 ORDER BY k.agent_id, k.key_id` + e.tx.conn.engine.share
 		args := append(slices.Clone(agents[start:start+n]), keys[start:start+n]...)

@@ -18,6 +18,7 @@ type engine struct {
 	prepare  bool   // statements are kept prepared here; pgx keeps its own
 	writers  int    // goroutines that commit
 	share    string // how a read in a transaction keeps its rows as they are
+	own      string // how a read in a transaction keeps its rows to itself
 	order    string // what a transaction runs before it takes public positions
 	tables   string // names of the tables in our schema
 	join     string // from a row of a timeline, t, to its entry, agent and key

@@ -79,6 +79,12 @@ type keyRow struct {
 
 func (keyRow) TableName() string { return "agent_keys" }
 
+func (r keyRow) agentKey() journal.AgentKey {
+	return journal.AgentKey{
+		KeyID: journal.KeyID(r.KeyID), Kind: r.Kind, CreatedAt: fromMillis(r.CreatedAt), RevokedAt: timeOf(r.RevokedAt),
+	}
+}
+
 func fromMillis(ms int64) time.Time { return time.UnixMilli(ms).UTC() }
 
 func fromMillisOrZero(ms sql.NullInt64) time.Time {

@@ -48,9 +48,10 @@ func openSQLite(ctx context.Context, path string, o Options) (read, write *conn,
 func sqliteConn(ctx context.Context, path string, size int, o Options, extra string) (*conn, error) {
 	address := url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath()}
 	// FULL: an acknowledged write is on disk; batches make it cheap.
+	// secure_delete: what an author erased is overwritten, not just unlinked.
 	// recursive_triggers: REPLACE fires the triggers that guard the record.
 	db, err := sql.Open(sqlite.DriverName, address.String()+"?_pragma=busy_timeout(10000)&_pragma=journal_mode(WAL)"+
-		"&_pragma=synchronous(FULL)&_pragma=foreign_keys(1)&_pragma=recursive_triggers(1)&"+extra)
+		"&_pragma=synchronous(FULL)&_pragma=secure_delete(1)&_pragma=foreign_keys(1)&_pragma=recursive_triggers(1)&"+extra)
 	if err != nil {
 		return nil, err
 	}
