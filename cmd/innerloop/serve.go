@@ -5,8 +5,10 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -40,31 +42,36 @@ running requests finish within 20 seconds.`,
 }
 
 func serve(ctx context.Context, c Config, s surroundings, migrate bool) (err error) {
-	log := newLog(s.err, c)
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", c.Listen)
 	if err != nil {
 		return fmt.Errorf("listen on %s: %w", c.Listen, err)
 	}
 	defer func() { _ = listener.Close() }() // the server closes it first
-	// Others wait for this line and read the port from it. What connects from
-	// now on waits in the listener until the store is open.
-	address := originOf(listener.Addr())
-	log.Info("listening on " + address)
-	for _, warning := range c.Warnings {
-		log.Warn(warning)
-	}
+	// The first line of the log names the address and is true: what is said
+	// while the store opens waits for it.
+	later := &held{to: s.err}
+	defer later.release()
+	log := newLog(later, c)
 	h, err := openHouse(ctx, c, log, migrate, time.Now)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, h.Close()) }()
-	log.Info("database open", "engine", h.store.Engine(), "given by", c.DatabaseFrom)
-	if h.madeKey != "" {
-		log.Info("made a master key; keep a copy of it apart from the database", "file", h.madeKey)
-	}
+	address := originOf(listener.Addr())
 	server, origins, err := h.server(c, address, log)
 	if err != nil {
 		return err
+	}
+	always := c
+	always.LogLevel = slog.LevelInfo
+	newLog(s.err, always).Info("listening on " + address)
+	later.release()
+	for _, warning := range c.Warnings {
+		log.Warn(warning)
+	}
+	log.Info("database open", "engine", h.store.Engine(), "given by", c.DatabaseFrom)
+	if h.madeKey != "" {
+		log.Info("made a master key; keep a copy of it apart from the database", "file", h.madeKey)
 	}
 	log.Info("feed at " + origins.Web + "/")
 	log.Info("MCP endpoint at " + origins.MCP())
@@ -140,4 +147,31 @@ func originOf(address net.Addr) string {
 		ip = net.IPv4(127, 0, 0, 1)
 	}
 	return "http://" + (&net.TCPAddr{IP: ip, Port: tcp.Port, Zone: tcp.Zone}).String()
+}
+
+// held keeps what is written until it is released.
+type held struct {
+	mu   sync.Mutex
+	to   io.Writer
+	kept []byte
+	open bool
+}
+
+// Write keeps p, or passes it on.
+func (h *held) Write(p []byte) (int, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.open {
+		return h.to.Write(p)
+	}
+	h.kept = append(h.kept, p...)
+	return len(p), nil
+}
+
+func (h *held) release() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.open = true
+	_, _ = h.to.Write(h.kept) // as for every line of a log
+	h.kept = nil
 }
