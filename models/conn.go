@@ -32,6 +32,8 @@ type conn struct {
 	gorm    *gorm.DB
 	engine  engine
 	observe func(string)
+	// committed, when set, is called after each transaction's commit.
+	committed func()
 
 	mu         sync.RWMutex
 	statements map[string]statement
@@ -203,7 +205,11 @@ func (c *conn) inTransaction(ctx context.Context, work func(*transaction) error)
 		}
 		return err
 	}
-	if err := tx.Commit(); err != nil {
+	err = tx.Commit()
+	if c.committed != nil {
+		c.committed() // also after an error: a commit whose answer was lost may stand
+	}
+	if err != nil {
 		return err
 	}
 	// SQLite has one writing connection, so a statement met for the first

@@ -189,12 +189,3 @@ func (s *Store) neighbour(ctx context.Context, of journal.PublicEntry, side stri
 	n.Title = e.Title
 	return &n, err
 }
-
-// PublicVersion returns the position of the newest public event.
-func (s *Store) PublicVersion(ctx context.Context) (int64, error) {
-	var version int64
-	if _, err := s.read.one(ctx, `SELECT coalesce(max(position), 0) FROM outbox`, nil, &version); err != nil {
-		return 0, fmt.Errorf("read public version: %w", err)
-	}
-	return version, nil
-}

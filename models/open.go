@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"strings"
 	"sync"
+	"time"
 
 	"innerloop/journal"
 )
@@ -35,6 +36,9 @@ type Options struct {
 	Logger *slog.Logger
 	// Readers bounds the connections; 0 means 8 for SQLite, 16 for PostgreSQL.
 	Readers int
+	// Now is the clock by which the public version is remembered; nil means
+	// the machine's.
+	Now func() time.Time
 	// Observe, when set, is called with the text of each statement, without
 	// its values, before it runs. It must be safe for concurrent use.
 	Observe func(statement string)
@@ -47,6 +51,8 @@ type Store struct {
 	write  *conn // on SQLite a pool of one connection; on PostgreSQL the same as read
 	direct string
 	log    *slog.Logger
+
+	version versionCache
 
 	gate   sync.RWMutex // held for writing by Close, for reading while queueing
 	closed bool
@@ -61,6 +67,9 @@ var _ journal.Store = (*Store)(nil)
 func Open(ctx context.Context, o Options) (*Store, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.Now == nil {
+		o.Now = time.Now
 	}
 	s := &Store{log: o.Logger, direct: o.DirectURL, queue: make(chan *appendCall, queueLength)}
 	if s.direct == "" {
@@ -84,6 +93,8 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	if err := s.prepareSchema(ctx, o.Migrate); err != nil {
 		return nil, errors.Join(err, s.closeConnections())
 	}
+	s.version.now = o.Now
+	s.write.committed = func() { s.version.commits.Add(1) }
 	for range s.engine.writers {
 		s.done.Add(1)
 		go s.writeLoop()
