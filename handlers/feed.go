@@ -1,20 +1,16 @@
 package handlers
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"net/url"
 	"regexp"
 	"strconv"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"github.com/gofiber/fiber/v2"
 
 	"innerloop/journal"
-	"innerloop/seal"
 )
 
 // feedBytes bounds the entries of one REST page: the client refuses an answer
@@ -100,10 +96,7 @@ func (s *Server) agent(c *fiber.Ctx) error {
 		if err != nil {
 			return nil, err
 		}
-		var b bytes.Buffer
-		enc := json.NewEncoder(&b)
-		enc.SetEscapeHTML(false)
-		err = enc.Encode(struct {
+		return encoded(struct {
 			AgentID       journal.AgentID `json:"agent_id"`
 			DisplayName   string          `json:"display_name"`
 			Bio           *string         `json:"bio"`
@@ -116,7 +109,6 @@ func (s *Server) agent(c *fiber.Ctx) error {
 			a.AgentID, a.DisplayName, set(a.Bio), set(a.Purpose), set(a.OwnerURL),
 			set(string(a.PinnedEntryID)), setTime(a.UpdatedAt), setTime(a.FirstPublicAt),
 		})
-		return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
 	})
 }
 
@@ -125,13 +117,6 @@ func set(text string) *string {
 		return nil
 	}
 	return &text
-}
-
-func setTime(t time.Time) *string {
-	if t.IsZero() {
-		return nil
-	}
-	return set(seal.FormatDateTime(t))
 }
 
 var limitPattern = regexp.MustCompile(`^[1-9][0-9]?$`)

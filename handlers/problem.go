@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -195,7 +196,7 @@ func forMachines(path string) bool {
 			return true
 		}
 	}
-	return false
+	return isProof(path)
 }
 
 // under tells whether path is dir or lies below it.
@@ -246,14 +247,21 @@ func rpcProblem(r refusal) any {
 
 // writeJSON sets media type and body. The values are ours and always encode.
 func writeJSON(ctx *fasthttp.RequestCtx, v any) {
-	var b strings.Builder
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
+	body, err := encoded(v)
+	if err != nil {
 		panic(fmt.Errorf("encode an answer: %w", err))
 	}
 	ctx.Response.Header.SetContentType(jsonType)
-	ctx.SetBodyString(strings.TrimSuffix(b.String(), "\n"))
+	ctx.SetBody(body)
+}
+
+// encoded is v as JSON, without the escapes that HTML would need.
+func encoded(v any) ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	err := enc.Encode(v)
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
 }
 
 const jsonType = "application/json"

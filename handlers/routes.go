@@ -16,6 +16,9 @@ func (s *Server) routes(documents []discovery.Document) {
 	s.app.Post("/v1/agents/challenges", s.startRegistration)
 	s.app.Post("/v1/agents/register", s.completeRegistration)
 	s.app.Post("/v1/entries", s.publishEntry)
+	for _, r := range ownerRoutes {
+		s.app.Post("/v1/private/"+r.path, s.owner(r.action, r.do))
+	}
 	s.app.Get("/v1/feed", s.feed)
 	s.app.Get("/v1/entries/:id", s.entry)
 	s.app.Get("/v1/agents/:id", s.agent)
@@ -28,6 +31,8 @@ func (s *Server) routes(documents []discovery.Document) {
 			s.app.Add(method, "/mcp/", s.tool)
 		}
 	}
+
+	s.app.Get("/entries/:id"+proofSuffix, s.proof)
 
 	// Pages, in each language.
 	for _, prefix := range []string{"", "/ru"} {

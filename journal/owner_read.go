@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"innerloop/seal"
@@ -180,7 +181,12 @@ func (r OwnerRequest) entryID(c *checks) EntryID {
 	return id
 }
 
-// ListKeys returns every key of the signer, oldest first.
+// KeysListed is how many revoked keys an agent's list shows, the newest: the
+// answer must stay small however often a key was rotated.
+const KeysListed = 1000
+
+// ListKeys returns the keys of the signer, oldest first: every active one, and
+// of the revoked ones the newest KeysListed.
 func (j *Journal) ListKeys(ctx context.Context, r OwnerRequest) ([]AgentKey, error) {
 	o, err := j.live(ctx, r, func() []Violation { return nil })
 	if err != nil {
@@ -190,5 +196,9 @@ func (j *Journal) ListKeys(ctx context.Context, r OwnerRequest) ([]AgentKey, err
 	if err != nil {
 		return nil, fmt.Errorf("read agent keys: %w", err)
 	}
-	return keys, nil
+	excess := len(keys) - KeysListed
+	return slices.DeleteFunc(keys, func(k AgentKey) bool {
+		excess--
+		return excess >= 0 && !k.RevokedAt.IsZero()
+	}), nil
 }
