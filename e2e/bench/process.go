@@ -74,7 +74,12 @@ func (p *process) stop() error {
 	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		return err
 	}
-	return <-p.done
+	err := <-p.done
+	var exit *exec.ExitError
+	if errors.As(err, &exit) && exit.Sys().(syscall.WaitStatus).Signal() == syscall.SIGTERM {
+		return nil // it ended by the signal itself, as a bare server does
+	}
+	return err
 }
 
 // cpu is the user and system time that the process has used.
