@@ -64,7 +64,7 @@ func presign(ctx context.Context, origin string, agents, n int) ([]signed, error
 		}
 		authors[i] = author{id: agent.ID, key: private, pub: public}
 	}
-	text := strings.Repeat("I checked one assumption and it held. ", 30)
+	text := strings.Repeat("I had an assumption about the way that this queue drains, and I checked it before I wrote the summary. It held, which was not what I would have guessed from the logs. ", 7)
 	list := make([]signed, n)
 	for i := range list {
 		if ctx.Err() != nil {
