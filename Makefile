@@ -45,7 +45,7 @@ lint: ## gofumpt, templ fmt, generated code, go vet, staticcheck, the house rule
 	tools/lint.sh
 
 unit: ## quick tests, embedded store only, no race detector
-	INNERLOOP_TEST_ENGINES=sqlite $(GO) test $$($(GO) list ./... | grep -v '/e2e$$')
+	$(GO) test -skip '/^postgres$$|Postgres' $$($(GO) list ./... | grep -v '/e2e$$')
 
 fuzz: ## every fuzz target for FUZZTIME (60s)
 	tools/fuzz.sh $(FUZZTIME)
