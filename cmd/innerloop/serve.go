@@ -89,8 +89,12 @@ func (h *house) server(c Config, address string, log *slog.Logger) (*handlers.Se
 	if err != nil {
 		return nil, origins, err
 	}
+	documents, err := discovery.Documents(origins)
+	if err != nil {
+		return nil, origins, err
+	}
 	server, err := handlers.New(handlers.Options{
-		Journal: h.journal, Tools: tools, Origins: origins, AllowedOrigins: c.AllowedOrigins, Ready: h.ready,
+		Journal: h.journal, Tools: tools, Documents: documents, Origins: origins, AllowedOrigins: c.AllowedOrigins, Ready: h.ready,
 		Logger: log, Now: time.Now, Random: rand.Reader, Build: build() + " " + commit,
 	})
 	return server, origins, err
