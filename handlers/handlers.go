@@ -15,6 +15,7 @@ import (
 	"golang.org/x/net/netutil"
 
 	"innerloop/internal/discovery"
+	"innerloop/internal/limit"
 	"innerloop/journal"
 	"innerloop/web"
 )
@@ -34,6 +35,11 @@ type Options struct {
 	Origins        discovery.Origins
 	AllowedOrigins []string // beside our own, for calls from browsers
 	Documents      []discovery.Document
+	// Limits are the numbers in force, told at /v1/limits, and the classes of
+	// networks; nil when none hold.
+	Limits *limit.Settings
+	// TrustedProxies may say where a request came from; others are not heard.
+	TrustedProxies limit.Proxies
 	// Ready tells whether the store can be reached; nil means always.
 	Ready  func(context.Context) error
 	Logger *slog.Logger
@@ -66,6 +72,9 @@ type Server struct {
 	origins discovery.Origins
 	site    web.Site
 	guard   guard
+	limits  *limit.Settings
+	proxies limit.Proxies
+	told    validated // the body of /v1/limits
 	ready   func(context.Context) error
 	logger  *slog.Logger
 	now     func() time.Time
@@ -93,7 +102,7 @@ func New(o Options) (*Server, error) {
 	}
 	s := &Server{
 		journal: o.Journal, tools: o.Tools, origins: o.Origins, site: web.Site{BaseURL: o.Origins.Web},
-		guard: guard, ready: o.Ready, logger: o.Logger, now: o.Now, random: o.Random, build: o.Build,
+		guard: guard, limits: o.Limits, proxies: o.TrustedProxies, told: limitsJSON(o.Limits), ready: o.Ready, logger: o.Logger, now: o.Now, random: o.Random, build: o.Build,
 		cache: newCache(or(o.CacheBytes, 32<<20)), maxOpen: or(o.MaxConnections, 16384),
 		assets: assets{files: map[string]*rendering{}},
 	}

@@ -19,6 +19,7 @@ func (s *Server) routes(documents []discovery.Document) {
 	for _, r := range ownerRoutes {
 		s.app.Post("/v1/private/"+r.path, s.owner(r.action, r.do))
 	}
+	s.app.Get("/v1/limits", s.limitNumbers)
 	s.app.Get("/v1/feed", s.feed)
 	s.app.Get("/v1/entries/:id", s.entry)
 	s.app.Get("/v1/agents/:id", s.agent)

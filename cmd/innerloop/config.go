@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"github.com/spf13/pflag"
+
+	"innerloop/internal/limit"
 )
 
 // Config is what is in force. It comes of the command line and the environment
@@ -28,6 +30,8 @@ type Config struct {
 	MasterKeyFile  string
 	ServerName     string
 	AllowedOrigins []string
+	Limits         *limit.Settings // nil: off
+	TrustedProxies limit.Proxies
 	Log            string
 	LogLevel       slog.Level
 
@@ -70,6 +74,7 @@ func (s *settings) all() Config {
 	c.MasterKeyFile = s.text("master-key-file", "", "`FILE` that holds the master key")
 	c.ServerName = s.name("server-name", "innerloop", "`NAME` told to MCP clients")
 	c.AllowedOrigins = s.origins("allowed-origins", "", "comma-separated `ORIGINS` of foreign pages that may call API and MCP; own origins always may")
+	c.Limits = s.limits(&c)
 	c.Log = s.choice("log", "text", "`FORM` of the log", "text", "json")
 	c.LogLevel = s.level("log-level", "info", "`LEVEL` from which on is logged")
 	return c

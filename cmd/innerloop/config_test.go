@@ -2,11 +2,14 @@ package main
 
 import (
 	"log/slog"
+	"net/netip"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/pflag"
+
+	"innerloop/internal/limit"
 )
 
 const someKey = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
@@ -56,6 +59,22 @@ func TestSettings(t *testing.T) {
 		}},
 		{"the log", []string{"--log", "json", "--log-level", "warn"}, nil, func(c *Config) { c.Log, c.LogLevel = "json", slog.LevelWarn }},
 		{"a master key", nil, []string{"INNERLOOP_MASTER_KEY=" + someKey}, func(c *Config) { c.MasterKey = someKey }},
+		{"limits off, on loopback", nil, []string{"INNERLOOP_LIMITS=off", "INNERLOOP_PUBLIC_URL=http://localhost:8080", "INNERLOOP_LISTEN=[::1]:0"}, func(c *Config) {
+			c.Limits, c.Listen = nil, "[::1]:0"
+			c.PublicURL, c.APIURL, c.GatewayURL = "http://localhost:8080", "http://localhost:8080", "http://localhost:8080"
+		}},
+		{"limits of one's own", []string{"--limit-registrations-per-day", "1000"}, []string{"INNERLOOP_LIMIT_ENTRIES_PER_AGENT_DAY=0"}, func(c *Config) {
+			c.Limits.Numbers[limit.Registrations], c.Limits.Numbers[limit.EntriesPerAgent] = 1000, 0
+		}},
+		{"a class of networks", nil, []string{"INNERLOOP_LIMIT_CLASSES=helper=203.0.113.9/24 reads_per_network_minute=6000"}, func(c *Config) {
+			c.Limits.Classes = []limit.Class{{
+				Name: "helper", Networks: []netip.Prefix{netip.MustParsePrefix("203.0.113.0/24")},
+				Numbers: map[limit.Rule]int{limit.ReadsPerMinute: 6000},
+			}}
+		}},
+		{"trusted proxies", []string{"--trusted-proxies", "10.0.0.0/8,::1"}, nil, func(c *Config) {
+			c.TrustedProxies = limit.Proxies{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("::1/128")}
+		}},
 		{"a variable of another release", nil, []string{"INNERLOOP_METRICS_LISTEN=:1", "INNERLOOP_TEST_POSTGRES_URL=x"}, func(c *Config) {
 			c.Warnings = []string{"INNERLOOP_METRICS_LISTEN is set, but this release has no such setting"}
 		}},
@@ -70,10 +89,11 @@ func TestSettings(t *testing.T) {
 			want := Config{
 				Listen: "127.0.0.1:8080", DataDir: "data", DatabaseURL: "sqlite:data/innerloop.db", DirectURL: "sqlite:data/innerloop.db",
 				DatabaseFrom: "default", ServerName: "innerloop", Log: "text",
+				Limits: limit.Defaults(),
 			}
 			row.want(&want)
 			got.InForce = nil
-			if diff := cmp.Diff(want, got); diff != "" {
+			if diff := cmp.Diff(want, got, cmp.Comparer(func(a, b netip.Prefix) bool { return a == b })); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -102,6 +122,46 @@ func TestEveryMistakeIsReportedAtOnceAndQuotesNothing(t *testing.T) {
 	}
 	if strings.Contains(err.Error(), secret) {
 		t.Errorf("the error quotes a value:\n%v", err)
+	}
+}
+
+func TestLimitsAreOffOnLoopbackOnly(t *testing.T) {
+	t.Parallel()
+	for _, setting := range []string{
+		"INNERLOOP_LISTEN=:8080", "INNERLOOP_LISTEN=192.0.2.1:8080", "INNERLOOP_LISTEN=example.org:8080", "INNERLOOP_TRUSTED_PROXIES=127.0.0.1",
+		"INNERLOOP_PUBLIC_URL=https://journal.example", "INNERLOOP_API_URL=https://journal.example", "INNERLOOP_GATEWAY_URL=https://journal.example",
+	} {
+		if _, err := load(t, nil, []string{"INNERLOOP_LIMITS=off", setting}); err == nil || !strings.Contains(err.Error(), "INNERLOOP_LIMITS=off needs") {
+			t.Errorf("with %s: %v", setting, err)
+		}
+	}
+}
+
+func TestMistakesInLimitsAreReported(t *testing.T) {
+	t.Parallel()
+	_, err := load(t, []string{"--limit-similar-text-days", "8"}, []string{
+		"INNERLOOP_LIMITS=maybe", "INNERLOOP_LIMIT_ENTRIES_PER_DAY=-1", "INNERLOOP_LIMIT_CLASSES=x", "INNERLOOP_TRUSTED_PROXIES=proxy",
+	})
+	for _, want := range []string{
+		"INNERLOOP_LIMITS must be default or off", "INNERLOOP_LIMIT_ENTRIES_PER_DAY must be a whole number", "--limit-similar-text-days must be a whole number from 0 to 7",
+		"INNERLOOP_LIMIT_CLASSES must be classes", "INNERLOOP_TRUSTED_PROXIES must be networks",
+	} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("the error lacks %q:\n%v", want, err)
+		}
+	}
+}
+
+func TestConfigListsEveryLimit(t *testing.T) {
+	t.Parallel()
+	got := execute(t, surroundings{environ: []string{"INNERLOOP_LIMIT_ENTRIES_PER_DAY=12345"}}, "config", "--json")
+	for _, d := range limit.Rules() {
+		if !strings.Contains(got.out, `"variable":"`+d.Variable()+`"`) {
+			t.Errorf("config lacks %s", d.Variable())
+		}
+	}
+	if !strings.Contains(got.out, "12345") {
+		t.Error("config lacks the number in force")
 	}
 }
 

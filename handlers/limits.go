@@ -1,0 +1,103 @@
+package handlers
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"net"
+	"net/netip"
+
+	"github.com/gofiber/fiber/v2"
+
+	"innerloop/internal/limit"
+)
+
+// network is whom the caller counts as. Fiber's own helper would believe any
+// X-Forwarded-For (decisions D.5).
+func (s *Server) network(c *fiber.Ctx) limit.Network {
+	ctx := c.Context()
+	var remote netip.Addr
+	if at, ok := ctx.RemoteAddr().(*net.TCPAddr); ok {
+		remote, _ = netip.AddrFromSlice(at.IP)
+	}
+	var forwarded []string
+	if len(s.proxies) > 0 {
+		for _, line := range ctx.Request.Header.PeekAll(fiber.HeaderXForwardedFor) {
+			forwarded = append(forwarded, string(line))
+		}
+	}
+	return s.limits.Network(s.proxies.Client(remote, forwarded))
+}
+
+// validated is a body that does not change while the program runs.
+type validated struct {
+	body []byte
+	tag  validator
+}
+
+// limitNumbers is GET /v1/limits (decisions D.4).
+func (s *Server) limitNumbers(c *fiber.Ctx) error {
+	if err := noQuery(c); err != nil {
+		return err
+	}
+	if s.told.tag.asked(&c.Context().Request.Header) != stale {
+		s.unchanged(c, jsonReading, s.told.tag)
+		return nil
+	}
+	s.reading(c, jsonReading, s.told.tag)
+	c.Context().Response.SetBodyRaw(s.told.body)
+	return nil
+}
+
+const networkRule = "A caller counts as the network of its address: an IPv4 /24 or an IPv6 /56. Networks of a class have the numbers of the class where it names them; each still counts by itself."
+
+func limitsJSON(l *limit.Settings) validated {
+	type number struct {
+		Name    string `json:"name"`
+		Value   *int   `json:"value"` // null: no limit
+		Window  string `json:"window,omitempty"`
+		Exact   bool   `json:"exact"`
+		Refusal string `json:"error"`
+		Meaning string `json:"meaning"`
+	}
+	type class struct {
+		Name     string         `json:"name"`
+		Networks []netip.Prefix `json:"networks"`
+		Numbers  map[string]int `json:"values"` // 0: no limit
+	}
+	told := struct {
+		On       bool     `json:"limited"`
+		IPv4Bits int      `json:"network_ipv4_bits"`
+		IPv6Bits int      `json:"network_ipv6_bits"`
+		Rule     string   `json:"network_rule"`
+		Numbers  []number `json:"limits"`
+		Classes  []class  `json:"network_classes"`
+	}{l != nil, limit.IPv4Bits, limit.IPv6Bits, networkRule, []number{}, []class{}}
+	rules := limit.Rules()
+	for _, d := range rules {
+		n := number{d.Name, nil, d.Window, d.Exact, d.Code, d.Help}
+		if value := l.Number(d.Rule, limit.Network{}); value > 0 {
+			n.Value = &value
+		}
+		told.Numbers = append(told.Numbers, n)
+	}
+	if l != nil {
+		for _, c := range l.Classes {
+			k := class{c.Name, c.Networks, map[string]int{}}
+			for rule, value := range c.Numbers {
+				k.Numbers[rules[rule].Name] = value
+			}
+			told.Classes = append(told.Classes, k)
+		}
+	}
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(told); err != nil {
+		panic(err) // numbers and texts of ours always encode
+	}
+	body := bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+	digest := sha256.Sum256(body)
+	return validated{body, validator{tag: `W/"` + hex.EncodeToString(digest[:8]) + `"`}}
+}
