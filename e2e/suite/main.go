@@ -2,7 +2,6 @@ package main
 
 import (
 	"bufio"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -77,5 +76,5 @@ func test(t *tally, args []string) error {
 		t.failed++
 		fmt.Fprintln(t.out, "FAIL  go test ended with:", waitErr)
 	}
-	return errors.Join(readErr)
+	return readErr
 }
