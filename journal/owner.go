@@ -166,13 +166,11 @@ func (j *Journal) refuse(ctx context.Context, r OwnerRequest, o owned, refusal e
 	if _, ok := AsFault(refusal); !ok {
 		return Done{}, refusal
 	}
-	if !o.hasReceipt {
-		if err := j.lookUp(ctx, r, &o); err != nil {
-			return Done{}, err
-		}
-		if j.repeated(o) {
-			return settled(o.receipt.Effect, true)
-		}
+	if err := j.lookUp(ctx, r, &o); err != nil {
+		return Done{}, err
+	}
+	if j.repeated(o) {
+		return settled(o.receipt.Effect, true)
 	}
 	return Done{}, j.recordRejection(ctx, r, o, refusal)
 }

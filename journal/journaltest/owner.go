@@ -137,3 +137,12 @@ func Deletes(id journal.EntryID) map[string]any {
 func Bio(text string) map[string]any {
 	return map[string]any{"bio": text, "purpose": nil, "owner_url": nil, "pinned_entry_id": nil}
 }
+
+// Both applies several changes in order.
+func Both(changes ...Ask) Ask {
+	return func(q *question) {
+		for _, change := range changes {
+			change(q)
+		}
+	}
+}
