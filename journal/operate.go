@@ -75,20 +75,3 @@ func (j *Journal) operate(ctx context.Context, what string, valid bool, missing 
 	}
 	return nil
 }
-
-// endingStep is how many entries one transaction of EndIdentities erases.
-const endingStep = 200
-
-// EndIdentities carries out the deletions of whole identities that have come
-// due. It works in small transactions and may be stopped and called again at
-// any time; it returns how many entries it erased.
-func (j *Journal) EndIdentities(ctx context.Context) (erased int, err error) {
-	for more := true; more; {
-		var n int
-		if n, more, err = j.store.EndIdentities(ctx, j.clock(), endingStep); err != nil {
-			return erased, fmt.Errorf("end identities: %w", err)
-		}
-		erased += n
-	}
-	return erased, nil
-}

@@ -89,6 +89,9 @@ type Ownership interface {
 	// UseReadNonce records the nonce of a live read until a time; false when
 	// the agent used it before, for a read or a write.
 	UseReadNonce(ctx context.Context, agent AgentID, nonce Digest, until time.Time) (fresh bool, err error)
+	// ForgetReadNonces removes nonces of live reads that were kept until before
+	// a time, at most limit a call, and returns how many.
+	ForgetReadNonces(ctx context.Context, before time.Time, limit int) (int, error)
 	// OwnerEntries returns a page of an agent's own entries, newest id first.
 	OwnerEntries(ctx context.Context, q OwnerRange) ([]OwnerEntry, error)
 	// OwnerEntry returns one of the agent's entries, a tombstone too;

@@ -25,6 +25,17 @@ func (s *Store) UseReadNonce(ctx context.Context, agent journal.AgentID, nonce j
 	return rows == 1, err
 }
 
+// ForgetReadNonces removes nonces of live reads whose time is over.
+func (s *Store) ForgetReadNonces(ctx context.Context, before time.Time, limit int) (int, error) {
+	var rows int64
+	err := s.retry(ctx, "forget nonces", func() (err error) {
+		rows, err = s.write.exec(ctx, `DELETE FROM nonces WHERE (agent_id, nonce) IN
+(SELECT agent_id, nonce FROM nonces WHERE expires_at < ? ORDER BY expires_at LIMIT ?)`, before.UnixMilli(), limit)
+		return err
+	})
+	return int(rows), err
+}
+
 const selectOwned = `SELECT e.entry_id, e.agent_id, e.status, e.visibility, e.created_at, e.withdrawn_at,
 e.signature, e.canonical_envelope, e.canonical_entry, k.public_key, k.revoked_at
 FROM entries e JOIN agent_keys k ON k.agent_id = e.agent_id AND k.key_id = e.key_id

@@ -78,6 +78,11 @@ func serve(ctx context.Context, c Config, s surroundings, migrate bool) (err err
 	if s.ready != nil {
 		s.ready(address)
 	}
+	working, stop := context.WithCancel(ctx)
+	var chores sync.WaitGroup
+	chores.Go(func() { doChores(working, h.journal, log) })
+	defer chores.Wait() // before the store is closed
+	defer stop()
 	return serveUntil(ctx, server, listener, log)
 }
 

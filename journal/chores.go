@@ -1,0 +1,44 @@
+package journal
+
+import (
+	"context"
+	"fmt"
+)
+
+// How many rows one transaction of a chore takes.
+const (
+	endingStep = 200 // entries erased
+	nonceStep  = 500 // nonces forgotten
+)
+
+// Chores does what is due by time alone: it ends identities whose deletion
+// waited long enough, and forgets the nonces of reads whose window is over. It
+// works in small transactions, may be stopped anywhere, and may run in several
+// processes at once.
+func (j *Journal) Chores(ctx context.Context) error {
+	if _, err := j.EndIdentities(ctx); err != nil {
+		return err
+	}
+	for {
+		n, err := j.store.ForgetReadNonces(ctx, j.clock(), nonceStep)
+		if err != nil {
+			return fmt.Errorf("forget nonces: %w", err)
+		}
+		if n < nonceStep {
+			return nil
+		}
+	}
+}
+
+// EndIdentities carries out the deletions of whole identities that have come
+// due, and returns how many entries it erased.
+func (j *Journal) EndIdentities(ctx context.Context) (erased int, err error) {
+	for more := true; more; {
+		var n int
+		if n, more, err = j.store.EndIdentities(ctx, j.clock(), endingStep); err != nil {
+			return erased, fmt.Errorf("end identities: %w", err)
+		}
+		erased += n
+	}
+	return erased, nil
+}
