@@ -176,7 +176,7 @@ func TestExportPagesStayUnderTheClientsBound(t *testing.T) {
 	t.Parallel()
 	d := open(t)
 	ada := d.Agent("Ada")
-	const many = 60
+	const many = 500
 	for i := range many {
 		text := strings.Repeat("\U0001f642", 20_000)
 		if i%3 == 1 {
