@@ -29,6 +29,9 @@ type Options struct {
 	Now       func() time.Time
 	Random    io.Reader // cryptographic
 	Transport http.RoundTripper
+	// Rules check entries before anything is sent. Nil leaves that to the
+	// server.
+	Rules Rules
 }
 
 // An Agent is one profile. Its methods may be called from several processes at
@@ -41,14 +44,18 @@ type Agent struct {
 	now       func() time.Time
 	random    io.Reader
 	http      *http.Client
+	rules     Rules
+	crash     func(step string) // tests only
 }
 
 var profilePattern = regexp.MustCompile(`^[a-z0-9](?:[a-z0-9._-]{0,62}[a-z0-9])?$`)
 
+var errProfile = errors.New("a profile name has 1 to 64 lower-case letters, digits, dots, dashes or underscores, and begins and ends with a letter or digit")
+
 // Open checks the options. It reads and creates nothing.
 func Open(o Options) (*Agent, error) {
 	if !profilePattern.MatchString(o.Profile) {
-		return nil, errors.New("a profile name has 1 to 64 lower-case letters, digits, dots, dashes or underscores, and begins and ends with a letter or digit")
+		return nil, errProfile
 	}
 	api := ""
 	if o.API != "" {
@@ -70,7 +77,7 @@ func Open(o Options) (*Agent, error) {
 	}
 	return &Agent{
 		profile: o.Profile, folder: filepath.Join(o.StateHome, "innerloop", "agents", o.Profile),
-		api: api, userAgent: o.UserAgent, now: o.Now, random: o.Random,
+		api: api, userAgent: o.UserAgent, now: o.Now, random: o.Random, rules: o.Rules,
 		http: &http.Client{
 			Transport: transport, Timeout: requestLimit,
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },

@@ -36,7 +36,12 @@ func (o object) value(name string, v any) object {
 
 func (o object) text(name, value string) object { return o.value(name, value) }
 
-func (o object) bytes() ([]byte, error) { return append(o.out, '}'), o.err }
+func (o object) bytes() ([]byte, error) {
+	if len(o.out) == 0 {
+		return []byte("{}"), o.err
+	}
+	return append(o.out, '}'), o.err
+}
 
 // entryBody is the body of POST /v1/entries, its members in the order that the
 // vectors of protocol 12.1 have.
@@ -46,13 +51,18 @@ func entryBody(e seal.Entry, envelope seal.Envelope, signature seal.Signature) (
 	if err != nil {
 		return nil, err
 	}
-	signed, err := object{}.text("actor_id", envelope.ActorID).text("action", envelope.Action).
-		text("payload_hash", envelope.PayloadHash).text("nonce", envelope.Nonce).text("issued_at", envelope.IssuedAt).
-		text("expires_at", envelope.ExpiresAt).text("key_id", envelope.KeyID).bytes()
+	signed, err := envelopeText(envelope)
 	if err != nil {
 		return nil, err
 	}
 	return object{}.raw("entry", entry, nil).raw("envelope", signed, nil).text("signature", signature.String()).bytes()
+}
+
+// envelopeText writes an envelope in the order of protocol 6.1.
+func envelopeText(envelope seal.Envelope) ([]byte, error) {
+	return object{}.text("actor_id", envelope.ActorID).text("action", envelope.Action).
+		text("payload_hash", envelope.PayloadHash).text("nonce", envelope.Nonce).text("issued_at", envelope.IssuedAt).
+		text("expires_at", envelope.ExpiresAt).text("key_id", envelope.KeyID).bytes()
 }
 
 // ParseEntry reads an entry file: one JSON object with exactly the six fields

@@ -27,36 +27,55 @@ var requestIDPattern = regexp.MustCompile(`(?i)^[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-
 type answer struct {
 	status      int
 	idempotency string
+	idempotent  bool // there is an idempotency-status, whatever it says
 	requestID   string
+	raw         []byte
 	body        strictjson.Value
 }
 
 // post sends a request and returns a success. Everything else is a *Failure:
 // a refusal with the server's code, or an answer that may not be believed.
 func (a *Agent) post(ctx context.Context, r saved) (answer, error) {
+	a.step("send")
+	got, err := a.exchange(ctx, r)
+	a.step("answer")
+	return got, err
+}
+
+func (a *Agent) exchange(ctx context.Context, r saved) (answer, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, r.API+r.Path, bytes.NewReader(r.Body))
 	if err != nil {
 		return answer{}, err
 	}
 	request.Header.Set("Content-Type", "application/json")
-	request.Header.Set("Accept", "application/json")
-	request.Header.Set("User-Agent", a.userAgent)
-	request.Header.Set("X-Innerloop-Distribution-Source", "cli")
 	if r.IdempotencyKey != "" {
 		request.Header.Set("Idempotency-Key", r.IdempotencyKey)
 	}
-	response, err := a.http.Do(request)
+	response, err := a.do(request)
 	if err != nil {
-		return answer{}, &Failure{Code: NoAnswer, Message: "there was no answer from " + r.API + ": " + reason(err)}
+		return answer{}, err
 	}
 	defer func() { _ = response.Body.Close() }()
-	return read(response, a.now())
+	return read(response, a.now(), true)
 }
 
-func read(response *http.Response, now time.Time) (answer, error) {
+func (a *Agent) do(request *http.Request) (*http.Response, error) {
+	request.Header.Set("Accept", "application/json")
+	request.Header.Set("User-Agent", a.userAgent)
+	request.Header.Set("X-Innerloop-Distribution-Source", "cli")
+	response, err := a.http.Do(request)
+	if err != nil {
+		return nil, &Failure{Code: NoAnswer, Message: "there was no answer from " + request.URL.Scheme + "://" + request.URL.Host + ": " + reason(err)}
+	}
+	return response, nil
+}
+
+// read checks an answer; a private one must not be kept by anyone on the way.
+func read(response *http.Response, now time.Time, private bool) (answer, error) {
 	got := answer{
 		status: response.StatusCode, idempotency: response.Header.Get("Idempotency-Status"),
-		requestID: response.Header.Get("X-Request-Id"),
+		idempotent: len(response.Header.Values("Idempotency-Status")) > 0,
+		requestID:  response.Header.Get("X-Request-Id"),
 	}
 	media, _, err := mime.ParseMediaType(response.Header.Get("Content-Type"))
 	switch {
@@ -66,7 +85,7 @@ func read(response *http.Response, now time.Time) (answer, error) {
 		return got, got.unreadable("its content type is not application/json")
 	case !requestIDPattern.MatchString(got.requestID):
 		return got, got.unreadable("it has no valid x-request-id")
-	case !noStore(response.Header.Values("Cache-Control")):
+	case private && !noStore(response.Header.Values("Cache-Control")):
 		return got, got.unreadable("it is not marked no-store")
 	case response.ContentLength > maxAnswer:
 		return got, got.unreadable("it is too large")
@@ -78,6 +97,7 @@ func read(response *http.Response, now time.Time) (answer, error) {
 	case len(text) > maxAnswer:
 		return got, got.unreadable("it is too large")
 	}
+	got.raw = text
 	if got.body, err = strictjson.Parse(text); err != nil || got.body.Kind() != strictjson.Object {
 		return got, got.unreadable("it is not a JSON object")
 	}
@@ -112,6 +132,7 @@ func (a answer) refusal(retryAfter string, now time.Time) *Failure {
 		return a.unreadable("it names no error code")
 	}
 	f := &Failure{Code: code, Status: a.status, Message: Clean(a.text("message")), RequestID: a.requestID}
+	f.Durable = a.idempotency == "created" || a.idempotency == "replayed"
 	if a.status == http.StatusTooManyRequests || a.status == http.StatusServiceUnavailable {
 		f.RetryAfter = wait(retryAfter, now)
 	}

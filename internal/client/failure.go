@@ -30,6 +30,7 @@ type Failure struct {
 	Violations []string // "field: rule"
 	RequestID  string
 	RetryAfter time.Duration
+	Durable    bool   // the refusal left a receipt: this request never succeeds
 	Next       string // what to do now
 }
 
@@ -59,8 +60,8 @@ func (f *Failure) Error() string {
 	return b.String()
 }
 
-// uncertain tells that the server may have done what was asked.
-func (f *Failure) uncertain() bool {
+// Uncertain tells that the server may have done what was asked.
+func (f *Failure) Uncertain() bool {
 	return f.Code == NoAnswer || f.Code == BadAnswer || f.Status >= 500
 }
 

@@ -18,6 +18,8 @@ import (
 // The files of a profile.
 const (
 	keyFile          = "key.pem"
+	nextKeyFile      = "next-key.pem"      // made for a rotation that is not certain yet
+	recoveredKeyFile = "recovered-key.pem" // the same for a recovery
 	identityFile     = "agent.json"
 	registrationFile = "pending-registration.json"
 	entryFile        = "pending-entry.json"
@@ -49,6 +51,14 @@ type saved struct {
 	Title          string    `json:"title,omitempty"`
 	Visibility     string    `json:"visibility,omitempty"`
 	ActorID        string    `json:"actor_id,omitempty"`
+
+	// Of an owner mutation.
+	KeyID    string             `json:"key_id,omitempty"`     // signs
+	Intent   string             `json:"intent,omitempty"`     // what was asked
+	Payload  map[string]*string `json:"payload,omitempty"`    // its strings and nulls
+	NewKeyID string             `json:"new_key_id,omitempty"` // that a success makes active
+	Target   string             `json:"target,omitempty"`     // profile that the new key is for
+	Refused  string             `json:"refused,omitempty"`    // code of the last certain refusal
 }
 
 // lock makes the profile's folder and takes it for this process.
@@ -87,8 +97,9 @@ func exposed(info fs.FileInfo) bool {
 }
 
 // key reads the private key; fs.ErrNotExist when there is none.
-func (a *Agent) key() (seal.PrivateKey, error) {
-	name := filepath.Join(a.folder, keyFile)
+func (a *Agent) key() (seal.PrivateKey, error) { return readKey(filepath.Join(a.folder, keyFile)) }
+
+func readKey(name string) (seal.PrivateKey, error) {
 	info, err := os.Stat(name)
 	if err != nil {
 		return seal.PrivateKey{}, err
@@ -144,28 +155,56 @@ func (a *Agent) save(name string, v any) error {
 // replace puts text under name whole or not at all, readable by the owner
 // alone, and returns when it is on disk.
 func (a *Agent) replace(name string, text []byte) error {
-	aside, err := os.CreateTemp(a.folder, "."+name+".*") // 0600 and O_EXCL
+	a.step("save " + name)
+	if err := replaceFile(a.folder, name, text, func() { a.step("rename " + name) }); err != nil {
+		return err
+	}
+	a.step("saved " + name)
+	return a.sync()
+}
+
+func replaceFile(folder, name string, text []byte, written func()) error {
+	aside, err := os.CreateTemp(folder, "."+name+".*") // 0600 and O_EXCL
 	if err != nil {
 		return fmt.Errorf("save %s: %w", name, err)
 	}
 	_, err = aside.Write(text)
 	err = errors.Join(err, aside.Sync(), aside.Close())
 	if err == nil {
-		err = os.Rename(aside.Name(), filepath.Join(a.folder, name))
+		written()
+		err = os.Rename(aside.Name(), filepath.Join(folder, name))
 	}
 	if err != nil {
 		_ = os.Remove(aside.Name())
 		return fmt.Errorf("save %s: %w", name, err)
 	}
+	return nil
+}
+
+// move gives a file another name, over what has it.
+func (a *Agent) move(from, to string) error {
+	a.step("move " + from)
+	if err := os.Rename(filepath.Join(a.folder, from), filepath.Join(a.folder, to)); err != nil {
+		return fmt.Errorf("move %s: %w", from, err)
+	}
+	a.step("moved " + from)
 	return a.sync()
 }
 
 // drop removes a saved request whose fate is known.
 func (a *Agent) drop(name string) error {
+	a.step("drop " + name)
 	if err := os.Remove(filepath.Join(a.folder, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("remove %s: %w", name, err)
 	}
 	return a.sync()
+}
+
+// step is where a test ends the command as a crash would.
+func (a *Agent) step(name string) {
+	if a.crash != nil {
+		a.crash(name)
+	}
 }
 
 // sync puts changed names on disk, where the system can do that for folders.

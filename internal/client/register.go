@@ -36,7 +36,7 @@ func (a *Agent) Init(context.Context) (Identity, error) {
 	defer unlock()
 	key, err := a.key()
 	if errors.Is(err, fs.ErrNotExist) {
-		key, err = a.makeKey()
+		key, err = a.makeKey(keyFile)
 	}
 	if err != nil {
 		return Identity{}, err
@@ -44,7 +44,7 @@ func (a *Agent) Init(context.Context) (Identity, error) {
 	return a.identityOf(key)
 }
 
-func (a *Agent) makeKey() (seal.PrivateKey, error) {
+func (a *Agent) makeKey(file string) (seal.PrivateKey, error) {
 	key, err := seal.GenerateKey(a.random)
 	if err != nil {
 		return seal.PrivateKey{}, err
@@ -53,7 +53,7 @@ func (a *Agent) makeKey() (seal.PrivateKey, error) {
 	if err != nil {
 		return seal.PrivateKey{}, err
 	}
-	return key, a.replace(keyFile, text)
+	return key, a.replace(file, text)
 }
 
 func (a *Agent) identityOf(key seal.PrivateKey) (Identity, error) {
@@ -251,7 +251,7 @@ func (a *Agent) keepRegistration(err error) error {
 		return errors.Join(err, a.drop(registrationFile))
 	case c == "public_key_already_registered":
 		f.Next = "this key belongs to an agent that this profile does not know; use another --profile for a new one"
-	case f.uncertain():
+	case f.Uncertain():
 		f.Next = "it may be registered or not; run the same command again: it repeats the saved request and ends with the same agent"
 	default:
 		f.Next = "the request is kept in " + filepath.Join(a.folder, registrationFile) + "; the same command repeats it"

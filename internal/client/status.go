@@ -3,7 +3,6 @@ package client
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"time"
@@ -24,17 +23,18 @@ type Status struct {
 
 // Pending is a saved request that the next run repeats.
 type Pending struct {
-	Kind       string    `json:"kind"` // "registration" or "entry"
+	Kind       string    `json:"kind"` // "registration", "entry", or what an owner asked for
 	API        string    `json:"api"`
 	SavedAt    time.Time `json:"saved_at"`
 	Title      string    `json:"title,omitempty"`
 	Visibility string    `json:"visibility,omitempty"`
+	Refused    string    `json:"refused,omitempty"` // code of the answer, when there was one
 }
 
 // Status reads the profile's files. It asks no server.
 func (a *Agent) Status(context.Context) (Status, error) {
 	if _, err := os.Stat(a.folder); errors.Is(err, fs.ErrNotExist) {
-		return Status{}, fmt.Errorf("there is no profile %s; run: innerloop agent init --profile %s", a.profile, a.profile)
+		return Status{}, a.noProfile()
 	}
 	if err := a.checkFolder(); err != nil {
 		return Status{}, err
@@ -54,14 +54,18 @@ func (a *Agent) Status(context.Context) (Status, error) {
 	if known.AgentID != "" {
 		s.AgentID, s.DisplayName, s.RegisteredAt = &known.AgentID, &known.DisplayName, &known.RegisteredAt
 	}
-	for _, file := range []struct{ name, kind string }{{registrationFile, "registration"}, {entryFile, "entry"}} {
+	files := []struct{ name, kind string }{{registrationFile, "registration"}, {entryFile, "entry"}}
+	for _, m := range []mutation{profileUpdate, entryDeletion, rotation, keyAddition, keyRevocation, recoverySetting, recoveryUse, identityDeletion, cancellation} {
+		files = append(files, struct{ name, kind string }{m.file(), m.kind})
+	}
+	for _, file := range files {
 		var p saved
 		waits, err := a.read(file.name, &p)
 		if err != nil {
 			return Status{}, err
 		}
 		if waits {
-			s.Pending = append(s.Pending, Pending{Kind: file.kind, API: p.API, SavedAt: p.SavedAt, Title: p.Title, Visibility: p.Visibility})
+			s.Pending = append(s.Pending, Pending{Kind: file.kind, API: p.API, SavedAt: p.SavedAt, Title: p.Title, Visibility: p.Visibility, Refused: p.Refused})
 		}
 	}
 	return s, nil

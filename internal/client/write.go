@@ -27,22 +27,11 @@ type Written struct {
 // unknown, the same entry repeats that request byte for byte, and another
 // entry is refused unless discard drops the earlier one.
 func (a *Agent) Write(ctx context.Context, e seal.Entry, discard bool) (Written, error) {
-	unlock, err := a.lock()
+	s, err := a.begin(ctx)
 	if err != nil {
 		return Written{}, err
 	}
-	defer unlock()
-	key, own, err := a.ownKey()
-	if err != nil {
-		return Written{}, err
-	}
-	var known identity
-	if _, err := a.read(identityFile, &known); err != nil {
-		return Written{}, err
-	}
-	if known.AgentID == "" {
-		return Written{}, fmt.Errorf("the profile %s is not registered; run: innerloop agent register --profile %s --display-name NAME", a.profile, a.profile)
-	}
+	defer s.unlock()
 	hash := seal.PayloadHash(e.Canonical())
 	var pending saved
 	waits, err := a.read(entryFile, &pending)
@@ -60,21 +49,24 @@ func (a *Agent) Write(ctx context.Context, e seal.Entry, discard bool) (Written,
 		if a.api != "" {
 			pending.API = a.api
 		}
-		done, err := a.submit(ctx, pending, known)
-		if !rejectedEntry(err) {
+		done, err := a.submit(ctx, pending, s)
+		if !rejectedEntry(err, pending, s.own) {
 			return done, err
 		}
 		// It arrived too late and never before: nothing came of it.
 	}
-	if pending, err = a.prepare(e, hash, key, own, known); err != nil {
+	if violations := a.violations(e); len(violations) > 0 {
+		return Written{}, refusedDraft(violations)
+	}
+	if pending, err = a.prepare(e, hash, s); err != nil {
 		return Written{}, err
 	}
-	return a.submit(ctx, pending, known)
+	return a.submit(ctx, pending, s)
 }
 
 // prepare signs an entry and saves the request.
-func (a *Agent) prepare(e seal.Entry, hash string, key seal.PrivateKey, own Identity, known identity) (saved, error) {
-	nonce, err := a.uuid()
+func (a *Agent) prepare(e seal.Entry, hash string, s session) (saved, error) {
+	envelope, err := a.envelope(s.known.AgentID, seal.ActionEntryCreate, s.own.KeyID)
 	if err != nil {
 		return saved{}, err
 	}
@@ -82,35 +74,31 @@ func (a *Agent) prepare(e seal.Entry, hash string, key seal.PrivateKey, own Iden
 	if err != nil {
 		return saved{}, err
 	}
-	now := a.now()
-	envelope := seal.Envelope{
-		ActorID: known.AgentID, Action: seal.ActionEntryCreate, PayloadHash: hash, Nonce: nonce,
-		IssuedAt: seal.FormatDateTime(now), ExpiresAt: seal.FormatDateTime(now.Add(windowLength)), KeyID: own.KeyID,
-	}
-	body, err := entryBody(e, envelope, key.Sign(envelope.Canonical()))
+	envelope.PayloadHash = hash
+	body, err := entryBody(e, envelope, s.key.Sign(envelope.Canonical()))
 	if err != nil {
 		return saved{}, errors.New("the entry is not valid UTF-8")
 	}
 	pending := saved{
-		API: a.address(known), Path: "/v1/entries", Body: body, IdempotencyKey: idempotency, SavedAt: now.UTC(),
-		PayloadHash: hash, Title: e.Title, Visibility: e.Visibility, ActorID: known.AgentID,
+		API: a.address(s.known), Path: "/v1/entries", Body: body, IdempotencyKey: idempotency, SavedAt: a.now().UTC(),
+		PayloadHash: hash, Title: e.Title, Visibility: e.Visibility, ActorID: s.known.AgentID, KeyID: s.own.KeyID,
 	}
 	return pending, a.save(entryFile, pending)
 }
 
 // submit sends a saved entry and settles its fate.
-func (a *Agent) submit(ctx context.Context, pending saved, known identity) (Written, error) {
+func (a *Agent) submit(ctx context.Context, pending saved, s session) (Written, error) {
 	got, err := a.post(ctx, pending)
 	var done Written
 	if err == nil {
 		done, err = got.written(pending)
 	}
 	if err != nil {
-		return Written{}, a.keepEntry(err)
+		return Written{}, a.keepEntry(err, pending, s.own)
 	}
-	if pending.API != known.API {
-		known.API = pending.API
-		if err := a.save(identityFile, known); err != nil {
+	if pending.API != s.known.API {
+		s.known.API = pending.API
+		if err := a.save(identityFile, s.known); err != nil {
 			return Written{}, err
 		}
 	}
@@ -134,15 +122,15 @@ func (a answer) written(pending saved) (Written, error) {
 	}
 	done := Written{EntryID: id, Visibility: pending.Visibility, Replayed: replayed}
 	if pending.Visibility == "public" {
-		page := a.page(id, pending.API)
+		page := a.publicPage(id, pending.API)
 		done.URL = &page
 	}
 	return done, nil
 }
 
-// page takes the server's word for the address of the page only when it is one
+// publicPage takes the server's word for the address of the page only when it is one
 // for this very entry.
-func (a answer) page(id, api string) string {
+func (a answer) publicPage(id, api string) string {
 	told := a.text("public_entry_url")
 	u, err := url.Parse(told)
 	if err == nil && (u.Scheme == "https" || u.Scheme == "http") && u.Host != "" && u.User == nil &&
@@ -152,29 +140,30 @@ func (a answer) page(id, api string) string {
 	return api + "/entries/" + id
 }
 
-// rejectedEntry tells the one code after which a saved entry can never be
-// stored any more (protocol 6.4).
-func rejectedEntry(err error) bool {
+// rejectedEntry tells that a saved entry can never be stored any more: its
+// window closed (protocol 6.4), or this profile replaced the key that signed
+// it. The receipt is looked up before either, so nothing was stored.
+func rejectedEntry(err error, pending saved, own Identity) bool {
 	_, c := code(err)
-	return c == "invalid_signature_window"
+	return c == windowClosed || c == "invalid_signing_key" && pending.KeyID != "" && pending.KeyID != own.KeyID
 }
 
 // keepEntry leaves the saved request in place unless it was rejected, and says
 // how to go on.
-func (a *Agent) keepEntry(err error) error {
+func (a *Agent) keepEntry(err error, pending saved, own Identity) error {
 	f, c := code(err)
 	switch {
 	case f == nil:
 		return err
-	case rejectedEntry(err):
+	case rejectedEntry(err, pending, own):
 		f.Next = "nothing was published; check this machine's clock and run the same command again: it signs anew"
 		return errors.Join(err, a.drop(entryFile))
-	case f.uncertain():
+	case f.Uncertain():
 		f.Next = "it may be published or not; run the same command again: it repeats the saved request and cannot publish twice"
 	case c == "validation_failed":
 		f.Next = "nothing was published; correct the entry and run the command with --discard-pending"
 	case c == "invalid_signing_key":
-		f.Next = "this service does not know the profile's agent; check --api and --profile"
+		f.Next = unknownAgent
 	case c == "agent_suspended":
 		f.Next = "the operator of the service suspended this agent; ask there"
 	default:
