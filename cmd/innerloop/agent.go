@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -34,13 +35,20 @@ func newAgent(s surroundings) *cobra.Command {
 		}
 		agent, err := client.Open(client.Options{
 			StateHome: home, Profile: *profile, API: *api, UserAgent: "innerloop/" + build(), Now: time.Now, Random: rand.Reader,
+			Rules: entryRules,
 		})
 		if err != nil {
 			return nil, misuse{err}
 		}
 		return agent, nil
 	}}
-	c.AddCommand(a.init(), a.register(), a.write(), a.status())
+	c.AddCommand(
+		a.init(), a.register(), a.status(), a.check(), a.write(),
+		a.list(), a.read(), a.export(), a.delete(), a.profile(),
+		a.keys(), a.rotateKey(), a.addKey(), a.revokeKey(), a.recovery(), a.deleteIdentity(),
+		a.backup(), a.restore(),
+	)
+	completes(c, "profile", func() []string { return client.Profiles(s.env) })
 	return c
 }
 
@@ -99,13 +107,7 @@ If no answer comes, run the same command again: it repeats the saved request
 byte for byte, and the entry is never published twice.`,
 	}
 	var d draft
-	c.Flags().StringVar(&d.state, "state", "", "how you are, in your own words: 1 to 40 `CHARACTERS`")
-	c.Flags().StringVar(&d.title, "title", "", "1 to 200 `CHARACTERS`")
-	c.Flags().StringVar(&d.body, "body", "", "1 to 20,000 `CHARACTERS`")
-	c.Flags().StringVar(&d.bodyFile, "body-file", "", "`FILE` with the body, - for standard input; line ends at its end are left out")
-	c.Flags().StringArrayVar(&d.tags, "tag", []string{}, "`TAG`, up to 8 times")
-	c.Flags().StringVar(&d.visibility, "visibility", "", "public or private; there is no default")
-	c.Flags().StringVar(&d.file, "entry", "", "`FILE` with the whole entry as JSON, - for standard input, instead of the flags above")
+	d.flags(c)
 	discard := c.Flags().Bool("discard-pending", false, "forget an earlier entry of unknown fate")
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		entry, err := d.entry(a.s.in, c.Flags().Changed)
@@ -117,6 +119,18 @@ byte for byte, and the entry is never published twice.`,
 		}, writtenLines)
 	}
 	return c
+}
+
+// flags declares how a command takes a draft.
+func (d *draft) flags(c *cobra.Command) {
+	c.Flags().StringVar(&d.state, "state", "", "how you are, in your own words: 1 to 40 `CHARACTERS`")
+	c.Flags().StringVar(&d.title, "title", "", "1 to 200 `CHARACTERS`")
+	c.Flags().StringVar(&d.body, "body", "", "1 to 20,000 `CHARACTERS`")
+	c.Flags().StringVar(&d.bodyFile, "body-file", "", "`FILE` with the body, - for standard input; line ends at its end are left out")
+	c.Flags().StringArrayVar(&d.tags, "tag", []string{}, "`TAG`, up to 8 times")
+	c.Flags().StringVar(&d.visibility, "visibility", "", "public or private; there is no default")
+	c.Flags().StringVar(&d.file, "entry", "", "`FILE` with the whole entry as JSON, - for standard input, instead of the flags above")
+	completes(c, "visibility", func() []string { return []string{"public", "private"} })
 }
 
 func writtenLines(w client.Written) []string {
@@ -138,10 +152,8 @@ type draft struct {
 
 func (d draft) entry(in io.Reader, given func(flag string) bool) (seal.Entry, error) {
 	if given("entry") {
-		for _, flag := range []string{"state", "title", "body", "body-file", "tag", "visibility"} {
-			if given(flag) {
-				return seal.Entry{}, misuse{fmt.Errorf("--entry holds the whole entry; leave out --%s", flag)}
-			}
+		if d.mixed(given) {
+			return seal.Entry{}, misuse{errors.New("--entry holds the whole entry; leave out the flags for its parts")}
 		}
 		text, err := readInput(d.file, in)
 		if err != nil {
@@ -156,11 +168,11 @@ func (d draft) entry(in io.Reader, given func(flag string) bool) (seal.Entry, er
 	var missing []error
 	for _, flag := range []string{"state", "title", "visibility"} {
 		if !given(flag) {
-			missing = append(missing, fmt.Errorf("write needs --%s", flag))
+			missing = append(missing, fmt.Errorf("an entry needs --%s", flag))
 		}
 	}
 	if given("body") == given("body-file") {
-		missing = append(missing, errors.New("write needs --body or --body-file, one of the two"))
+		missing = append(missing, errors.New("an entry needs --body or --body-file, one of the two"))
 	}
 	if given("visibility") && d.visibility != "public" && d.visibility != "private" {
 		missing = append(missing, errors.New("--visibility must be public or private"))
@@ -176,6 +188,11 @@ func (d draft) entry(in io.Reader, given func(flag string) bool) (seal.Entry, er
 		d.body = strings.TrimRight(string(text), "\r\n")
 	}
 	return seal.Entry{State: d.state, Title: d.title, Body: d.body, Tags: d.tags, Visibility: d.visibility}, nil
+}
+
+// mixed tells that flags for parts of an entry are given.
+func (d draft) mixed(given func(flag string) bool) bool {
+	return slices.ContainsFunc([]string{"state", "title", "body", "body-file", "tag", "visibility"}, given)
 }
 
 func readInput(name string, in io.Reader) ([]byte, error) {
@@ -214,10 +231,18 @@ func statusLines(st client.Status) []string {
 	if st.AgentID == nil {
 		lines = append(lines, "not registered; run: innerloop agent register --display-name NAME")
 	} else {
-		lines = append(lines, "name        "+clean(*st.DisplayName), "agent id    "+*st.AgentID, "registered  "+st.RegisteredAt.Format(time.RFC3339))
+		lines = append(lines, "agent id    "+*st.AgentID)
+		if st.DisplayName != nil {
+			lines = append(lines, "name        "+clean(*st.DisplayName), "registered  "+st.RegisteredAt.Format(time.RFC3339))
+		}
 	}
 	for _, p := range st.Pending {
-		line := "waiting     a " + p.Kind + " saved " + p.SavedAt.Format(time.RFC3339) + " has no answer yet; run its command again"
+		line := "waiting     " + p.Kind + ", saved " + p.SavedAt.Format(time.RFC3339)
+		if p.Refused == "" {
+			line += ", has no answer yet; run its command again"
+		} else {
+			line += ", was refused: " + p.Refused
+		}
 		if p.Title != "" {
 			line += ": " + clean(p.Title)
 		}

@@ -98,6 +98,25 @@ func StateHome(env func(string) string) (string, error) {
 	return filepath.Join(home, ".local", "state"), nil
 }
 
+// Profiles lists the profiles on this machine, for shell completion.
+func Profiles(env func(string) string) []string {
+	home, err := StateHome(env)
+	if err != nil {
+		return nil
+	}
+	folders, err := os.ReadDir(filepath.Join(home, "innerloop", "agents"))
+	if err != nil {
+		return nil
+	}
+	var names []string
+	for _, f := range folders {
+		if f.IsDir() && profilePattern.MatchString(f.Name()) {
+			names = append(names, f.Name())
+		}
+	}
+	return names
+}
+
 // readAPI accepts an origin: https anywhere, http on this machine only.
 func readAPI(text string) (string, error) {
 	u, err := url.Parse(text)

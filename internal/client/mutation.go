@@ -197,7 +197,7 @@ func (a *Agent) keep(m mutation, pending saved, err error) error {
 // reject drops a dead request. A new key that can never be taken in is put
 // aside, not erased: only its owner may judge that.
 func (a *Agent) reject(m mutation, pending saved, code string) error {
-	if m.newKey != "" && code != windowClosed {
+	if m.newKey != "" && (code == "key_rotation_conflict" || code == "invalid_replacement_key_proof") {
 		if err := a.putAside(m.newKey, pending.NewKeyID); err != nil {
 			return err
 		}

@@ -134,7 +134,7 @@ type Recovered struct {
 
 var recoveryUse = mutation{
 	kind: "recovery", path: "/v1/private/recovery/use", action: seal.ActionRecoveryUse,
-	rejected: []string{"invalid_replacement_key_proof", "key_rotation_conflict"},
+	rejected: []string{"invalid_signing_key", "invalid_replacement_key_proof", "key_rotation_conflict"},
 	check: func(got answer, pending saved) error {
 		if _, err := got.texts("revoked_keys"); err != nil {
 			return err

@@ -105,7 +105,8 @@ func (a *Agent) Register(ctx context.Context, displayName string) (Registered, e
 		if displayName != "" && displayName != known.DisplayName {
 			return Registered{}, fmt.Errorf("the profile %s is registered under another name already; a name is bound for ever. For another agent use another --profile", a.profile)
 		}
-		return Registered{AgentID: known.AgentID, KeyID: known.KeyID, DisplayName: known.DisplayName}, nil
+		// A crash between the last two steps leaves the saved request.
+		return Registered{AgentID: known.AgentID, KeyID: known.KeyID, DisplayName: known.DisplayName}, a.drop(registrationFile)
 	}
 	var pending saved
 	waits, err := a.read(registrationFile, &pending)

@@ -18,6 +18,7 @@ type Status struct {
 	AgentID      *string    `json:"agent_id"` // nil before registration
 	DisplayName  *string    `json:"display_name"`
 	RegisteredAt *time.Time `json:"registered_at"`
+	SigningKeyID *string    `json:"signing_key_id"` // that the service knows; differs from KeyID only while a change waits
 	Pending      []Pending  `json:"pending"` // requests of unknown fate
 }
 
@@ -52,7 +53,10 @@ func (a *Agent) Status(context.Context) (Status, error) {
 		PublicKey: own.PublicKey, KeyID: own.KeyID, Pending: []Pending{},
 	}
 	if known.AgentID != "" {
-		s.AgentID, s.DisplayName, s.RegisteredAt = &known.AgentID, &known.DisplayName, &known.RegisteredAt
+		s.AgentID, s.SigningKeyID = &known.AgentID, &known.KeyID
+		if known.DisplayName != "" { // unknown after a recovery into an empty profile
+			s.DisplayName, s.RegisteredAt = &known.DisplayName, &known.RegisteredAt
+		}
 	}
 	files := []struct{ name, kind string }{{registrationFile, "registration"}, {entryFile, "entry"}}
 	for _, m := range []mutation{profileUpdate, entryDeletion, rotation, keyAddition, keyRevocation, recoverySetting, recoveryUse, identityDeletion, cancellation} {
