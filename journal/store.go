@@ -82,6 +82,9 @@ type Readings interface {
 	// Scan returns stored entries in key order after a place, tombstones
 	// included, for verification and export of the whole store.
 	Scan(ctx context.Context, after Place, limit int) ([]StoredEntry, error)
+	// Stray returns the id in a row of a public list that no active public
+	// entry at that place accounts for; ErrNotFound when there is no such row.
+	Stray(ctx context.Context) (EntryID, error)
 }
 
 // Ownership serves what an agent's owner alone may see and do.

@@ -27,9 +27,10 @@ type Verified struct {
 // verifyStep is how many entries are read and checked at a time.
 const verifyStep = 500
 
-// Verify proves every stored entry again from its stored bytes, and compares
-// each index column with them. It stops at the first *Lie. step, if not nil,
-// hears the counts after each stretch.
+// Verify proves every stored entry again from its stored bytes, compares each
+// index column with them, and looks for rows of public lists that belong to no
+// public entry. It stops at the first *Lie. step, if not nil, hears the counts
+// after each stretch.
 func (j *Journal) Verify(ctx context.Context, step func(Verified)) (Verified, error) {
 	var seen Verified
 	var after Place
@@ -39,9 +40,11 @@ func (j *Journal) Verify(ctx context.Context, step func(Verified)) (Verified, er
 			return seen, fmt.Errorf("scan entries: %w", err)
 		}
 		for _, row := range rows {
-			if err := row.Check(); err != nil {
+			row, err := j.proved(ctx, after, row)
+			if err != nil {
 				return seen, err
 			}
+			after = Place{Agent: row.AgentID, Entry: row.EntryID}
 			if row.Status == "deleted" {
 				seen.Tombstones++
 			} else {
@@ -52,10 +55,37 @@ func (j *Journal) Verify(ctx context.Context, step func(Verified)) (Verified, er
 			step(seen)
 		}
 		if len(rows) < verifyStep {
-			return seen, nil
+			return seen, j.noStray(ctx)
 		}
-		last := rows[len(rows)-1]
-		after = Place{Agent: last.AgentID, Entry: last.EntryID}
+	}
+}
+
+// proved checks the row that follows after. A row and its places in the lists
+// are read one after the other, so a withdrawal between the two looks like a
+// lie; a lie looks the same twice.
+func (j *Journal) proved(ctx context.Context, after Place, row StoredEntry) (StoredEntry, error) {
+	lie := row.Check()
+	if lie == nil {
+		return row, nil
+	}
+	again, err := j.store.Scan(ctx, after, 1)
+	if err != nil {
+		return row, fmt.Errorf("scan entries: %w", err)
+	}
+	if len(again) == 0 {
+		return row, lie
+	}
+	return again[0], again[0].Check()
+}
+
+func (j *Journal) noStray(ctx context.Context) error {
+	switch id, err := j.store.Stray(ctx); {
+	case errors.Is(err, ErrNotFound):
+		return nil
+	case err != nil:
+		return fmt.Errorf("scan public lists: %w", err)
+	default:
+		return &Lie{EntryID: id, What: "a public list shows it, and it is not a public entry at that place"}
 	}
 }
 

@@ -18,17 +18,19 @@ const entryColumns = `e.entry_id, e.agent_id, a.display_name, a.first_key_id, e.
 e.signature, e.canonical_envelope, e.canonical_entry, k.public_key, k.revoked_at`
 
 // How a page walks: the narrow table gives order and ids, everything else is
-// fetched by primary key, row by row, until the page is full. Both planners
+// fetched by primary key, row by row, until the page is full. A row shows an
+// entry only at the entry's own position, and private entries have none: a
+// wrong row in a list publishes nothing. Both planners
 // must be held to it, or they collect and sort all entries of an agent:
 // SQLite keeps the order of a CROSS JOIN, PostgreSQL cannot flatten a lateral
 // query with a limit.
 const (
 	sqliteJoin = `
-CROSS JOIN entries e ON e.agent_id = t.agent_id AND e.entry_id = t.entry_id AND e.status = 'active'
+CROSS JOIN entries e ON e.agent_id = t.agent_id AND e.entry_id = t.entry_id AND e.position = t.position AND e.status = 'active'
 CROSS JOIN agents a ON a.agent_id = t.agent_id AND a.suspended_at IS NULL
 CROSS JOIN agent_keys k ON k.agent_id = e.agent_id AND k.key_id = e.key_id`
 	postgresJoin = `
-CROSS JOIN LATERAL (SELECT * FROM entries WHERE agent_id = t.agent_id AND entry_id = t.entry_id AND status = 'active' LIMIT 1) e
+CROSS JOIN LATERAL (SELECT * FROM entries WHERE agent_id = t.agent_id AND entry_id = t.entry_id AND position = t.position AND status = 'active' LIMIT 1) e
 CROSS JOIN LATERAL (SELECT * FROM agents WHERE agent_id = t.agent_id AND suspended_at IS NULL LIMIT 1) a
 CROSS JOIN LATERAL (SELECT * FROM agent_keys WHERE agent_id = t.agent_id AND key_id = e.key_id LIMIT 1) k`
 	newestFirst = `

@@ -1,6 +1,7 @@
 package models_test
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -251,6 +252,41 @@ func TestScanShowsTheRecordAndItsListings(t *testing.T) {
 			if e.Listed != public || public && !slices.Equal(e.ListedTags, entry.Tags) && len(entry.Tags) > 0 {
 				t.Errorf("listed %v under %q, tags are %q", e.Listed, e.ListedTags, entry.Tags)
 			}
+		}
+	})
+}
+
+// A row of a public list that does not belong there shows nothing, and is found.
+func TestStrayRowsShowNothing(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, w *world) {
+		ada := w.agent()
+		secret := w.publish(ada.writes(journal.Private, "secret", "dawn"))
+		shown := w.publish(ada.writes(journal.Public, "shown", "dawn"))
+		if id, err := w.Stray(t.Context()); !errors.Is(err, journal.ErrNotFound) {
+			t.Fatalf("%q, %v", id, err)
+		}
+		for name, c := range map[string]struct {
+			list, values string
+			id           journal.EntryID
+		}{
+			"a private entry":                {"timeline", `(7, 'AGENT', 'SECRET')`, secret.EntryID},
+			"a private entry under a tag":    {"tag_timeline", `('dawn', 7, 'AGENT', 'SECRET')`, secret.EntryID},
+			"an entry in a second place":     {"timeline", `(7, 'AGENT', 'SHOWN')`, shown.EntryID},
+			"an entry under a tag elsewhere": {"tag_timeline", `('dawn', 7, 'AGENT', 'SHOWN')`, shown.EntryID},
+			"an entry that never was":        {"timeline", `(7, 'AGENT', 'entry_never')`, "entry_never"},
+		} {
+			values := strings.NewReplacer("AGENT", string(ada.id), "SECRET", string(secret.EntryID), "SHOWN", string(shown.EntryID)).Replace(c.values)
+			w.must(`INSERT INTO %s VALUES %s`, c.list, values)
+			if id, err := w.Stray(t.Context()); err != nil || id != c.id {
+				t.Errorf("%s: found %q, %v", name, id, err)
+			}
+			for _, q := range []journal.Range{{Limit: 9}, {Agent: ada.id, Limit: 9}, {Tag: "dawn", Limit: 9}} {
+				page, err := w.PublicEntries(t.Context(), q)
+				if ids := idsOf(page); err != nil || !slices.Equal(ids, []journal.EntryID{shown.EntryID}) {
+					t.Errorf("%s: %+v shows %q, %v", name, q, ids, err)
+				}
+			}
+			w.must(`DELETE FROM %s WHERE position = 7`, c.list)
 		}
 	})
 }

@@ -62,6 +62,32 @@ func scanStored(rows *sql.Rows) (e journal.StoredEntry, position sql.NullInt64, 
 	return e, position, err
 }
 
+// selectStrays are the rows of each public list that no entry accounts for.
+// Private entries have no position, so none of them accounts for a row.
+var selectStrays = [...]string{strayIn("timeline"), strayIn("tag_timeline")}
+
+func strayIn(list string) string {
+	return `SELECT t.entry_id FROM ` + list + ` t LEFT JOIN entries e
+ON e.agent_id = t.agent_id AND e.entry_id = t.entry_id AND e.position = t.position AND e.status = 'active'
+WHERE e.entry_id IS NULL LIMIT 1`
+}
+
+// Stray returns the id in a row of a public list that no active public entry
+// at that place accounts for.
+func (s *Store) Stray(ctx context.Context) (journal.EntryID, error) {
+	for _, query := range selectStrays {
+		var id journal.EntryID
+		found, err := s.read.one(ctx, query, nil, &id)
+		switch {
+		case err != nil:
+			return "", fmt.Errorf("look for strays: %w", err)
+		case found:
+			return id, nil
+		}
+	}
+	return "", journal.ErrNotFound
+}
+
 // scanTags fills ListedTags from the tag rows at the positions of a page,
 // whatever tags they are under.
 func (s *Store) scanTags(ctx context.Context, page []journal.StoredEntry, at map[int64]int) error {
