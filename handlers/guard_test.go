@@ -125,7 +125,7 @@ func TestHostAndOrigin(t *testing.T) {
 		{"a name pointed at us with our port", "evil.example:8080", "", false},
 		{"a name that begins like ours", "journal.example.evil.example", "", false},
 		{"a name that ends like ours", "evil-journal.example", "", false},
-		{"nonsense", "127.0.0.1@evil.example", "", false},
+		{"nonsense", "127.0.0.1!evil.example", "", false},
 		{"our page", "localhost", origin, true},
 		{"our gateway's page", "localhost", "https://gateway.journal.example:8443", true},
 		{"a page of this machine", "localhost", "http://localhost:6274", true},

@@ -178,6 +178,10 @@ func (s *Server) around(next fasthttp.RequestHandler) fasthttp.RequestHandler {
 		}()
 		steady(&ctx.Request)
 		known(&ctx.Request.Header)
+		if !wellFramed(ctx) {
+			s.misframed(ctx)
+			return
+		}
 		if s.guard.stops(ctx) {
 			s.refuse(ctx, refusal{status: fiber.StatusForbidden, code: journal.InvalidRequest, hint: "this host or origin may not call here"})
 			return
