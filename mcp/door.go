@@ -3,6 +3,7 @@ package mcp
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"runtime/debug"
@@ -136,7 +137,7 @@ func (d *Door) Serve(ctx context.Context, method string, header http.Header, bod
 func (d *Door) forward(ctx context.Context, r request, header http.Header, body []byte) (status int, answer http.Header, payload []byte) {
 	defer func() {
 		if p := recover(); p != nil {
-			d.logger.ErrorContext(ctx, "mcp request panicked", "panic", p, "stack", string(debug.Stack()))
+			d.panicked(ctx, p)
 			status, answer, payload = r.internal().answer()
 		}
 	}()
@@ -150,6 +151,12 @@ func (d *Door) forward(ctx context.Context, r request, header http.Header, body 
 		return refused.answer()
 	}
 	return w.status, answerHeader(), w.body
+}
+
+// panicked logs where something fell over. The value of a panic may hold text
+// of the request, so only its type is told.
+func (d *Door) panicked(ctx context.Context, cause any, more ...any) {
+	d.logger.ErrorContext(ctx, "panic", append(more, "type", fmt.Sprintf("%T", cause), "stack", string(debug.Stack()))...)
 }
 
 // forwarded keeps the headers that mean something to mcp-go. A session id is

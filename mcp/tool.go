@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"runtime/debug"
 
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
@@ -103,7 +102,7 @@ func (d *Door) bounded(ctx context.Context, t tool, arguments strictjson.Value) 
 	go func() {
 		defer func() {
 			if p := recover(); p != nil {
-				d.logger.ErrorContext(ctx, "tool panicked", "tool", t.name, "panic", p, "stack", string(debug.Stack()))
+				d.panicked(ctx, p, "tool", t.name)
 				done <- outcome{err: errPanicked}
 			}
 		}()
