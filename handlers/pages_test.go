@@ -249,7 +249,9 @@ func TestHealth(t *testing.T) {
 		}
 	}
 	broken = errors.New("secret words")
-	if r := d.get("/readyz"); r.Status != http.StatusServiceUnavailable || strings.Contains(r.Body, "secret") {
+	r := d.get("/readyz")
+	wantError(t, r, http.StatusServiceUnavailable, journal.ServiceUnavailable)
+	if strings.Contains(r.Body, "secret") {
 		t.Errorf("%d %s", r.Status, r.Body)
 	}
 	if r := d.get("/healthz"); r.Status != http.StatusOK {
