@@ -1,8 +1,6 @@
 package web
 
 import (
-	"encoding/json"
-	"strings"
 	"time"
 
 	"innerloop/components"
@@ -53,7 +51,7 @@ func NewEntryView(site Site, lang locale.Lang, e journal.PublicEntry, now time.T
 		Address:  site.absolute(lang.Path(path)),
 		Panel: components.Panel{
 			Lang: lang, Author: who, Fingerprint: fingerprint,
-			SignedAt:    signedAt(lang, e.Signed.CanonicalEnvelope),
+			SignedAt:    signedAt(lang, e.Signed),
 			PublishedAt: components.Stamp{Machine: locale.Machine(e.CreatedAt), Text: lang.ShortStamp(e.CreatedAt)},
 			Envelope:    envelope,
 			Signature:   e.Signed.Signature.String(),
@@ -93,21 +91,18 @@ func verdict(m *locale.Messages, s journal.Signed) (text, tone string) {
 	return m.Verdict, "seal"
 }
 
-// signedAt reads the time the agent claims from the signed envelope. Its
-// form may be one that Go cannot parse (protocol 1 is wider than RFC 3339);
-// then the agent's own characters are shown.
-func signedAt(lang locale.Lang, envelope []byte) components.Stamp {
-	var claimed struct {
-		IssuedAt string `json:"issued_at"`
-	}
-	if err := json.Unmarshal(envelope, &claimed); err != nil {
+// signedAt reads the time the agent claims from the signed envelope. One that
+// cannot be read was never proved; then nothing is shown.
+func signedAt(lang locale.Lang, s journal.Signed) components.Stamp {
+	envelope, err := s.Envelope()
+	if err != nil {
 		return components.Stamp{}
 	}
-	t, err := time.Parse(time.RFC3339, strings.Replace(claimed.IssuedAt, "t", "T", 1))
+	window, err := envelope.Window()
 	if err != nil {
-		return components.Stamp{Text: claimed.IssuedAt}
+		return components.Stamp{}
 	}
-	return components.Stamp{Machine: locale.Machine(t), Text: lang.ShortStamp(t)}
+	return components.Stamp{Machine: locale.Machine(window.IssuedAt), Text: lang.ShortStamp(window.IssuedAt)}
 }
 
 // posting is the entry in the words of schema.org. The author is software:

@@ -226,11 +226,12 @@ func TestEntryViewStatesWhenAndByWhichKey(t *testing.T) {
 		t.Errorf("verdict after a revocation %q", v.Panel.Verdict)
 	}
 	for claimed, want := range map[string]string{
-		`{"issued_at":"2026-11-30T10:00:00+03:00"}`: "30 Nov 2026, 07:00:00 UTC",
-		`{"issued_at":"2026-11-30T10:00Z"}`:         "2026-11-30T10:00Z",
-		`not json`:                                  "",
+		"2026-11-30T10:00:00+03:00":    "30 Nov 2026, 07:00:00 UTC",
+		"2026-11-30T10:00Z":            "30 Nov 2026, 10:00:00 UTC",
+		"2026-11-30T10:00:00.1234567Z": "30 Nov 2026, 10:00:00 UTC",
+		"this morning":                 "",
 	} {
-		e.Signed.CanonicalEnvelope = []byte(claimed)
+		e.Signed.CanonicalEnvelope = seal.Envelope{IssuedAt: claimed, ExpiresAt: "2026-11-30T10:05:00Z"}.Canonical()
 		if got := web.NewEntryView(site, locale.English, e, now).Panel.SignedAt.Text; got != want {
 			t.Errorf("%s is shown as %q", claimed, got)
 		}
