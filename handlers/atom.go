@@ -13,7 +13,7 @@ import (
 )
 
 // What the site's feed holds: the newest entries, or all of the last day up to
-// a bound, so that a reader who polls daily misses nothing (decisions C.2).
+// a bound, so that a reader who polls daily misses nothing.
 // Entries older than a day leave with the next event: time alone does not
 // change a feed, or every reader would fetch it anew.
 const (

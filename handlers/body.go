@@ -13,7 +13,7 @@ import (
 )
 
 // bodyLimits bounds request bodies by path, the first row that fits counts
-// (decisions B.11). It is asked when the headers are in, so a body that says
+// (docs/http.md). It is asked when the headers are in, so a body that says
 // it is larger is never read.
 var bodyLimits = []struct {
 	path  string // itself and everything below

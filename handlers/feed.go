@@ -14,7 +14,7 @@ import (
 )
 
 // feedBytes bounds the entries of one REST page: the client refuses an answer
-// over 1,048,576 bytes (protocol 0.2, decisions B.4).
+// over 1,048,576 bytes (protocol 0.2).
 const feedBytes = 900_000
 
 // feed is GET /v1/feed.

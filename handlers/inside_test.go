@@ -147,7 +147,7 @@ func refused(t *testing.T, path string, err error) *fasthttp.RequestCtx {
 }
 
 // A withdrawn entry keeps its id, its times and who withdrew it, and no more
-// (decisions C.3).
+// (protocol 7.4).
 func TestWithdrawnEntryIsGone(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 9, 1, 10, 0, 0, 0, time.UTC)

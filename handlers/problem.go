@@ -150,7 +150,7 @@ func (s *Server) panicked(ctx *fasthttp.RequestCtx, cause any) {
 }
 
 // refuse writes a refusal in the dialect of its path: JSON for machines, a
-// page for people (decisions B.1).
+// page for people (docs/http.md).
 func (s *Server) refuse(ctx *fasthttp.RequestCtx, r refusal) {
 	keep := [...]string{fiber.HeaderXRequestID, fiber.HeaderAllow, fiber.HeaderAccessControlAllowOrigin, fiber.HeaderAccessControlExposeHeaders, fiber.HeaderVary}
 	var kept [len(keep)]string
@@ -205,8 +205,8 @@ func under(path, dir string) bool {
 	return ok && (rest == "" || rest[0] == '/')
 }
 
-// restProblem is the error body of protocol 7.3, with the five more fields of
-// decisions C.3 for a withdrawn entry.
+// restProblem is the error body of protocol 7.3, with what 7.4 adds for a
+// withdrawn entry.
 func restProblem(r refusal, requestID string) any {
 	type body struct {
 		Error       journal.Code        `json:"error"`

@@ -9,8 +9,9 @@ import (
 	"github.com/gofiber/fiber/v2"
 )
 
-// toolTimeout cuts a tool call before its caller gives up at 60 s
-// (decisions B.12).
+// toolTimeout cuts a tool call before its caller gives up at 60 s. The tool door
+// has the same limit of its own, since its library says nothing once a context
+// has ended; this one is for a door that has none.
 const toolTimeout = 55 * time.Second
 
 // toolMethods are forwarded whatever they mean: the tool door knows which of

@@ -118,7 +118,7 @@ func (RecoveryUse) change()      {}
 func (IdentityDeletion) change() {}
 func (Cancellation) change()     {}
 
-// Limits of keys and waiting times (decisions G).
+// Limits of keys and waiting times (protocol 14).
 const (
 	ActiveKeysMax = 5
 	PendingWait   = 72 * time.Hour

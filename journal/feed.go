@@ -101,9 +101,9 @@ func (e PublicEntry) ServedSize() int {
 	return len(e.Signed.CanonicalEntry) + 2*len(e.DisplayName) + names
 }
 
-// Entry returns one public entry with its signed bytes. Private, hidden by
-// suspension and unknown are one answer, EntryNotFound; EntryWithdrawn is for
-// entries that once were public.
+// Entry returns one public entry with its signed bytes. Private and unknown are
+// one answer, EntryNotFound; EntryWithdrawn is for entries that once were
+// public, also for those of an agent that is suspended.
 func (j *Journal) Entry(ctx context.Context, id EntryID) (PublicEntry, error) {
 	if !id.Valid() {
 		return PublicEntry{}, entryNotFound()

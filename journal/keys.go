@@ -102,7 +102,7 @@ func (j *Journal) RevokeKey(ctx context.Context, r OwnerRequest) (Done, error) {
 // SetRecovery commits to a recovery key by its hash, before any loss. The
 // first commitment holds at once, and so does a change that the old recovery
 // key signed; any other change waits, so that a thief of the signing key
-// cannot replace the commitment unseen (decisions G).
+// cannot replace the commitment unseen (protocol 14.3).
 func (j *Journal) SetRecovery(ctx context.Context, r OwnerRequest) (Done, error) {
 	return j.mutate(ctx, r, func(o *owned) (Change, error) {
 		var c checks

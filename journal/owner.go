@@ -28,7 +28,7 @@ type owned struct {
 }
 
 // allowedWhileSuspended says which owner actions a suspended agent may still
-// take: all but publishing and editing what is shown (protocol 11.2, decisions F.10).
+// take: all but publishing and editing what is shown (protocol 11.2).
 func allowedWhileSuspended(action string) bool { return action != seal.ActionProfileSet }
 
 // durable tells the actions that leave a receipt from the live reads.

@@ -10,7 +10,7 @@ import (
 // KeyChainMax bounds a chain of keys, so that an answer stays small.
 const KeyChainMax = 500
 
-// A KeyLink says how a key became one of its agent's (decisions F.3). The
+// A KeyLink says how a key became one of its agent's (protocol 14.5). The
 // first key has no proof: the agent began with it.
 type KeyLink struct {
 	KeyID  KeyID
