@@ -117,8 +117,12 @@ func TestForgeriesAreRefusedAtEveryDoor(t *testing.T) {
 			}
 			call := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"` + submitTool + `","arguments":{"entry":` + string(s.Entry) +
 				`,"envelope":` + string(s.Envelope) + `,"signature":` + string(encode(t, s.Signature)) + `,"idempotency_key":"` + s.IdempotencyKey + `"}}}`
-			if code := refusedByTool(t, must(t, raw(t, server.URL+"/mcp", call, ""))); !slices.Contains(append([]string{"protocol"}, row.codes...), code) && !slices.Contains(either, code) {
-				t.Errorf("MCP answers %s, want one of %v", code, row.codes)
+			want := row.codes
+			if row.name == "a key twice" || row.name == "a lone surrogate" {
+				want = []string{"protocol"} // no strict JSON, so there is no call to answer
+			}
+			if code := refusedByTool(t, must(t, raw(t, server.URL+"/mcp", call, ""))); !slices.Contains(want, code) {
+				t.Errorf("MCP answers %s, want one of %v", code, want)
 			}
 		})
 	}
