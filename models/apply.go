@@ -45,6 +45,11 @@ func (s *Store) Apply(ctx context.Context, m journal.Mutation) (journal.Mutation
 	if err != nil {
 		return journal.MutationOutcome{}, err
 	}
+	if _, deletion := m.Change.(journal.EntryDeletion); deletion && outcome.Effect.Visibility == journal.Public {
+		if err := s.outliveLease(ctx); err != nil {
+			return journal.MutationOutcome{}, err // the retry finds the receipt
+		}
+	}
 	return outcome, nil
 }
 

@@ -39,6 +39,8 @@ type Options struct {
 	// Now is the clock by which the public version is remembered; nil means
 	// the machine's.
 	Now func() time.Time
+	// Wait waits for a time or for the context's end; nil means a timer.
+	Wait func(ctx context.Context, d time.Duration) error
 	// Observe, when set, is called with the text of each statement, without
 	// its values, before it runs. It must be safe for concurrent use.
 	Observe func(statement string)
@@ -53,6 +55,7 @@ type Store struct {
 	log    *slog.Logger
 
 	version versionCache
+	wait    func(context.Context, time.Duration) error
 
 	gate   sync.RWMutex // held for writing by Close, for reading while queueing
 	closed bool
@@ -70,6 +73,9 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	}
 	if o.Now == nil {
 		o.Now = time.Now
+	}
+	if o.Wait == nil {
+		o.Wait = wait
 	}
 	s := &Store{log: o.Logger, direct: o.DirectURL, queue: make(chan *appendCall, queueLength)}
 	if s.direct == "" {
@@ -93,7 +99,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	if err := s.prepareSchema(ctx, o.Migrate); err != nil {
 		return nil, errors.Join(err, s.closeConnections())
 	}
-	s.version.now = o.Now
+	s.version.now, s.wait = o.Now, o.Wait
 	s.write.committed = func() { s.version.commits.Add(1) }
 	for range s.engine.writers {
 		s.done.Add(1)

@@ -32,7 +32,7 @@ func (s *Store) UnhideEntry(ctx context.Context, entry journal.EntryID, reason s
 }
 
 func (s *Store) operateAgent(ctx context.Context, action string, agent journal.AgentID, reason string, at time.Time) error {
-	return s.retry(ctx, action+" agent", func() error {
+	err := s.retry(ctx, action+" agent", func() error {
 		return s.write.inTransaction(ctx, func(tx *transaction) error {
 			var suspended sql.NullInt64
 			found, err := first(tx, ctx, `SELECT suspended_at FROM agents WHERE agent_id = ?`+tx.conn.engine.own, []any{string(agent)}, &suspended)
@@ -68,12 +68,20 @@ func (s *Store) operateAgent(ctx context.Context, action string, agent journal.A
 			return logOperation(ctx, tx, action, agent, nil, reason, at)
 		})
 	})
+	if err != nil || action != "suspend" {
+		return err
+	}
+	return s.outliveLease(ctx)
 }
 
 func (s *Store) operateEntry(ctx context.Context, action string, entry journal.EntryID, reason string, at time.Time) error {
-	return s.retry(ctx, action+" entry", func() error {
+	err := s.retry(ctx, action+" entry", func() error {
 		return s.write.inTransaction(ctx, func(tx *transaction) error { return operateEntry(ctx, tx, action, entry, reason, at) })
 	})
+	if err != nil || action != "hide" {
+		return err
+	}
+	return s.outliveLease(ctx)
 }
 
 func operateEntry(ctx context.Context, tx *transaction, action string, entry journal.EntryID, reason string, at time.Time) error {

@@ -38,6 +38,31 @@ func (v *versionCache) current() (int64, bool) {
 	return k.value, true
 }
 
+// outliveLease is called after a withdrawal. On PostgreSQL another process may
+// still remember the version before it, and show what was withdrawn; it waits
+// until no memory can be that old. The embedded store has one serving process,
+// which is never behind its own commits.
+func (s *Store) outliveLease(ctx context.Context) error {
+	if s.engine.name != postgresEngine.name {
+		return nil
+	}
+	if err := s.wait(ctx, versionLease); err != nil {
+		return fmt.Errorf("wait for other processes to see a withdrawal: %w", err)
+	}
+	return nil
+}
+
+func wait(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
 // PublicVersion returns the position of the newest public event.
 func (s *Store) PublicVersion(ctx context.Context) (int64, error) {
 	v := &s.version
