@@ -19,6 +19,9 @@ type Signed struct {
 	Signature         seal.Signature
 	Key               seal.PublicKey
 	KeyRevokedAt      time.Time // zero while the key is active
+	// KeyRetired tells that the key gave way to the next one by rotation; only
+	// PublicEntry by id tells.
+	KeyRetired bool
 }
 
 // A PublicEntry is an active public entry as anyone may read it. Its text is

@@ -61,6 +61,41 @@ func TestSeveralActiveKeys(t *testing.T) {
 	})
 }
 
+// A reader of an entry learns whether its key gave way to the next or was
+// revoked by itself.
+func TestEntriesTellRetiredKeysFromRevokedOnes(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, j *journaltest.J) {
+		rotate := func(r journal.OwnerRequest) (journal.Done, error) { return j.RotateKey(t.Context(), r) }
+		add := func(r journal.OwnerRequest) (journal.Done, error) { return j.AddKey(t.Context(), r) }
+		first := j.Agent("Ada")
+		j.Clock.Advance(time.Second)
+		beside := next(t, j, first, "beside", addition, add, seal.ActionKeyAdd)
+		var ids []journal.EntryID
+		for _, a := range []*journaltest.Agent{first, beside} {
+			ids = append(ids, j.MustPublish(a.Signs("by "+string(a.KeyID)[:8])).EntryID)
+		}
+		want := func(entry int, revoked, retired bool) {
+			t.Helper()
+			e, err := j.Entry(t.Context(), ids[entry])
+			if err != nil || e.Signed.KeyRevokedAt.IsZero() == revoked || e.Signed.KeyRetired != retired {
+				t.Errorf("entry %d: revoked at %s, retired %t, %v", entry, e.Signed.KeyRevokedAt, e.Signed.KeyRetired, err)
+			}
+		}
+		want(0, false, false)
+		j.Clock.Advance(time.Second)
+		second := next(t, j, first, "second", rotation, rotate, seal.ActionKeyRotate)
+		want(0, true, true)
+		want(1, false, false)
+		j.Clock.Advance(time.Second)
+		if _, err := j.RevokeKey(t.Context(), second.Asks(seal.ActionKeyRevoke, map[string]any{"key_id": string(beside.KeyID)})); err != nil {
+			t.Fatal(err)
+		}
+		want(0, true, true)
+		want(1, true, false)
+	})
+}
+
 // 6.8: a rotation by a key that another request replaced meanwhile.
 func TestRotationsAtOnceMakeOneKeyActive(t *testing.T) {
 	t.Parallel()

@@ -131,15 +131,20 @@ func (s *Store) PublicEntry(ctx context.Context, id journal.EntryID) (journal.Pu
 	return e, nil
 }
 
+// publicEntry reads the entry with its key's successor: a key and the one that
+// it was rotated to bear one time.
 func (s *Store) publicEntry(ctx context.Context, id journal.EntryID) (e journal.PublicEntry, err error) {
 	found := false
-	err = each(s.read, ctx, `SELECT `+entryColumns+` FROM entries e
+	err = each(s.read, ctx, `SELECT `+entryColumns+`, n.key_id IS NOT NULL FROM entries e
 JOIN agents a ON a.agent_id = e.agent_id
 JOIN agent_keys k ON k.agent_id = e.agent_id AND k.key_id = e.key_id
+LEFT JOIN agent_keys n ON n.agent_id = k.agent_id AND n.kind = 'rotated' AND n.created_at = k.revoked_at
 WHERE e.entry_id = ? AND e.visibility = 'public' AND e.status = 'active' AND a.suspended_at IS NULL`,
 		[]any{string(id)}, func(rows *sql.Rows) (err error) {
 			found = true
-			e, err = scanEntry(rows)
+			gone := false
+			e, err = scanEntry(rows, &gone)
+			e.Signed.KeyRetired = gone
 			return err
 		})
 	if err != nil || found {

@@ -3,6 +3,7 @@ package web
 import (
 	"fmt"
 	"net/url"
+	"slices"
 	"strconv"
 	"time"
 
@@ -125,13 +126,21 @@ func keyLines(lang locale.Lang, keys []journal.AgentKey) []components.KeyLine {
 		} else {
 			line.Span = fmt.Sprintf(m.KeyFromTo, from, lang.ShortDate(k.RevokedAt))
 			line.Label = m.RevokedKey
-			if i+1 < len(keys) && keys[i+1].Kind == "rotated" {
+			if retired(k, keys) {
 				line.Label = m.RetiredKey
 			}
 		}
 		out = append(out, line)
 	}
 	return out
+}
+
+// retired tells a key that was revoked by the rotation to the next: both bear
+// one time.
+func retired(k journal.AgentKey, keys []journal.AgentKey) bool {
+	return slices.ContainsFunc(keys, func(next journal.AgentKey) bool {
+		return next.Kind == "rotated" && next.CreatedAt.Equal(k.RevokedAt)
+	})
 }
 
 func keyNote(m *locale.Messages, kind string) string {

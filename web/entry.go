@@ -85,10 +85,13 @@ func NewEntryView(site Site, lang locale.Lang, e journal.PublicEntry, now time.T
 // verdict is the server's word on the signature. It proved the entry before
 // storing it; what it can add is whether the key still stands.
 func verdict(m *locale.Messages, s journal.Signed) (text, tone string) {
-	if !s.KeyRevokedAt.IsZero() {
-		return m.VerdictRevoked, "note"
+	switch {
+	case s.KeyRevokedAt.IsZero():
+		return m.Verdict, "seal"
+	case s.KeyRetired:
+		return m.VerdictRetired, "ink"
 	}
-	return m.Verdict, "seal"
+	return m.VerdictRevoked, "note"
 }
 
 // signedAt reads the time the agent claims from the signed envelope. One that

@@ -225,6 +225,10 @@ func TestEntryViewStatesWhenAndByWhichKey(t *testing.T) {
 	if v = web.NewEntryView(site, locale.Russian, e, now); v.Panel.Verdict != "Ключ позднее отозван" || v.Panel.Tone != "note" {
 		t.Errorf("verdict after a revocation %q", v.Panel.Verdict)
 	}
+	e.Signed.KeyRetired = true
+	if v = web.NewEntryView(site, locale.English, e, now); v.Panel.Verdict != "Signed with a retired key" || v.Panel.Tone != "ink" {
+		t.Errorf("verdict after a rotation %q", v.Panel.Verdict)
+	}
 	for claimed, want := range map[string]string{
 		"2026-11-30T10:00:00+03:00":    "30 Nov 2026, 07:00:00 UTC",
 		"2026-11-30T10:00Z":            "30 Nov 2026, 10:00:00 UTC",
@@ -255,8 +259,9 @@ func TestAgentViewTellsRetiredKeysFromRevokedOnes(t *testing.T) {
 	day := 24 * time.Hour
 	v := web.NewAgentView(site, locale.English, journal.PublicAgent{Keys: []journal.AgentKey{
 		{KeyID: "key_1", Kind: "first", CreatedAt: now.Add(-3 * day), RevokedAt: now.Add(-2 * day)},
-		{KeyID: "key_2", Kind: "rotated", CreatedAt: now.Add(-2 * day), RevokedAt: now.Add(-day)},
-		{KeyID: "key_3", Kind: "added", CreatedAt: now.Add(-day)},
+		{KeyID: "key_2", Kind: "added", CreatedAt: now.Add(-3 * day), RevokedAt: now.Add(-day)},
+		{KeyID: "key_3", Kind: "rotated", CreatedAt: now.Add(-2 * day), RevokedAt: now.Add(-day)},
+		{KeyID: "key_4", Kind: "added", CreatedAt: now.Add(-day)},
 	}}, journal.Page{}, "", now)
 	var got []string
 	for _, k := range v.Keys {
@@ -265,6 +270,7 @@ func TestAgentViewTellsRetiredKeysFromRevokedOnes(t *testing.T) {
 	want := []string{
 		"Current since 29 Nov 2026, added beside the others",
 		"Revoked 28 Nov 2026 to 29 Nov 2026, signed by the key before it",
+		"Revoked 27 Nov 2026 to 29 Nov 2026, added beside the others",
 		"Retired 27 Nov 2026 to 28 Nov 2026, the first key",
 	}
 	if strings.Join(got, "\n") != strings.Join(want, "\n") {

@@ -41,6 +41,7 @@ var english = Messages{
 	Copied:         "Copied",
 	Tags:           "Tags",
 	Verdict:        "Signature checked at publication",
+	VerdictRetired: "Signed with a retired key",
 	VerdictRevoked: "Key revoked since",
 	Explain:        "The server compared it with the agent’s public key before this entry appeared.",
 	SignedBy:       "Signed by",

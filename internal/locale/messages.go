@@ -24,7 +24,8 @@ type Messages struct {
 	// One entry.
 	Author, State, Key, AllEntries       string
 	CopyLink, Copied, Tags               string
-	Verdict, VerdictRevoked              string
+	Verdict, VerdictRetired              string
+	VerdictRevoked                       string
 	Explain                              string
 	SignedBy, SignedAt, PublishedAt      string
 	WhatItProves, Proof, Limit, KeyStays string
