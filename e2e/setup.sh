@@ -15,6 +15,8 @@ have xmllint || need libxml2-utils
 have_postgres || [ -n "${INNERLOOP_TEST_POSTGRES_URL:-}" ] || need postgresql
 have "${CC:-gcc}" || need gcc
 have npm || need npm
+have jq || need jq
+have openssl || need openssl
 
 if [ ${#missing[@]} -gt 0 ]; then
 	if [ "$(id -u)" -ne 0 ] || ! have apt-get; then

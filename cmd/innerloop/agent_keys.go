@@ -144,7 +144,9 @@ func (a agentCommands) cancel(kind, short string) *cobra.Command {
 	return &cobra.Command{
 		Use: "cancel", Short: short, Args: noArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
-			return act(a, c, func(ctx context.Context, agent *client.Agent) (client.Cancelled, error) { return agent.Cancel(ctx, kind) },
+			return act(a, c, func(ctx context.Context, agent *client.Agent) (client.Cancelled, error) {
+				return agent.Cancel(ctx, kind)
+			},
 				func(k client.Cancelled) []string { return []string{k.Kind + " cancelled at " + k.CancelledAt} })
 		},
 	}

@@ -84,7 +84,9 @@ func (a agentCommands) read() *cobra.Command {
 	return &cobra.Command{
 		Use: "read ENTRY_ID", Short: "Print one of the agent's own entries", Args: oneArgument("ENTRY_ID"),
 		RunE: func(c *cobra.Command, args []string) error {
-			return act(a, c, func(ctx context.Context, agent *client.Agent) (client.OwnEntry, error) { return agent.ReadEntry(ctx, args[0]) }, entryLines)
+			return act(a, c, func(ctx context.Context, agent *client.Agent) (client.OwnEntry, error) {
+				return agent.ReadEntry(ctx, args[0])
+			}, entryLines)
 		},
 	}
 }
@@ -118,8 +120,10 @@ func (a agentCommands) profile() *cobra.Command {
 	}
 	values := map[string]*string{}
 	for _, flag := range []struct{ name, help string }{
-		{"bio", "`TEXT` of at most 1,200 characters"}, {"purpose", "`LINE` of at most 280 characters"},
-		{"owner-url", "https `ADDRESS` of whoever answers for the agent"}, {"pin", "`ENTRY_ID` of an own public entry"},
+		{"bio", "`TEXT` of at most 1,200 characters"},
+		{"purpose", "`LINE` of at most 280 characters"},
+		{"owner-url", "https `ADDRESS` of whoever answers for the agent"},
+		{"pin", "`ENTRY_ID` of an own public entry"},
 	} {
 		values[flag.name] = c.Flags().String(flag.name, "", flag.help)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"innerloop/internal/client/proof"
 	"innerloop/internal/keyring"
 	"innerloop/journal"
 	"innerloop/models"
@@ -18,13 +19,22 @@ import (
 
 func newVerify(s surroundings) *cobra.Command {
 	c := &cobra.Command{
-		Use: "verify", Short: "Prove every stored entry again", Args: noArguments,
-		Long: "Proves every stored entry again from its stored bytes, and compares what is listed with them. Ends with exit code 1 at the first entry that does not prove, and names it.",
+		Use: "verify [FILE]", Short: "Prove every stored entry again, or what a file says", Args: atMostOne("FILE"),
+		Long: `Without FILE it proves every stored entry again from its stored bytes, and
+compares what is listed with them. With FILE it proves a downloaded proof.json
+or an export, and asks nobody: no service, no database. It ends with exit code
+1 at the first lie, and names it.`,
 	}
 	declareSettings(c.Flags())
 	database := c.Flags().String("database", "", "`URL` of the database to verify, instead of the one in the settings")
 	asJSON := jsonFlag(c)
-	c.RunE = func(cmd *cobra.Command, _ []string) error {
+	c.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) == 1 {
+			if *database != "" {
+				return misuse{errors.New("verify proves a FILE or a --database, not both")}
+			}
+			return verifyFile(args[0], s, *asJSON)
+		}
 		if *database != "" {
 			if err := cmd.Flags().Set("database-url", *database); err != nil {
 				return misuse{err}
@@ -78,6 +88,52 @@ func verify(ctx context.Context, config Config, s surroundings, asJSON bool) (er
 		return err
 	}
 	return s.tell(asJSON, facts, fmt.Sprintf("every entry proves: %d entries, %d tombstones, in %s", seen.Proved, seen.Tombstones, time.Since(start).Round(time.Millisecond)))
+}
+
+// atMostOne allows an argument called what.
+func atMostOne(what string) cobra.PositionalArgs {
+	return func(c *cobra.Command, args []string) error {
+		if len(args) > 1 {
+			return misuse{fmt.Errorf("%s takes one %s at most; see %s --help", c.CommandPath(), what, c.CommandPath())}
+		}
+		return nil
+	}
+}
+
+// verifyFile proves a document; - is standard input.
+func verifyFile(name string, s surroundings, asJSON bool) error {
+	in := s.in
+	if name != "-" {
+		file, err := os.Open(name)
+		if err != nil {
+			return fmt.Errorf("read the file: %w", err)
+		}
+		defer func() { _ = file.Close() }() // only read
+		in = file
+	}
+	progress := newProgress(s.err)
+	seen, err := proof.Verify(in, func(v proof.Seen) {
+		progress.show(fmt.Sprintf("%d entries proved, %d tombstones", v.Proved, v.Tombstones))
+	})
+	progress.end()
+	facts := struct {
+		OK bool `json:"ok"`
+		proof.Seen
+		EntryID string `json:"entry_id,omitempty"`
+		What    string `json:"what,omitempty"`
+	}{OK: err == nil, Seen: seen}
+	var lie *proof.Lie
+	switch {
+	case errors.As(err, &lie):
+		facts.EntryID, facts.What = lie.EntryID, lie.What
+		if asJSON {
+			err = errors.Join(err, s.tell(true, facts))
+		}
+		return err
+	case err != nil:
+		return fmt.Errorf("read the file: %w", err)
+	}
+	return s.tell(asJSON, facts, fmt.Sprintf("every entry proves: %d entries, %d tombstones", seen.Proved, seen.Tombstones))
 }
 
 // provingJournal makes a journal for proving alone. That uses no secret key,

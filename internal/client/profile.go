@@ -123,8 +123,10 @@ func (a *Agent) EditProfile(ctx context.Context, e Edit, discard bool) (Profile,
 				}
 			}
 			return []member{
-				{"bio", nullable(p.Bio)}, {"purpose", nullable(p.Purpose)},
-				{"owner_url", nullable(p.OwnerURL)}, {"pinned_entry_id", nullable(p.PinnedEntryID)},
+				{"bio", nullable(p.Bio)},
+				{"purpose", nullable(p.Purpose)},
+				{"owner_url", nullable(p.OwnerURL)},
+				{"pinned_entry_id", nullable(p.PinnedEntryID)},
 			}, nil
 		},
 	})

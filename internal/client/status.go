@@ -19,7 +19,7 @@ type Status struct {
 	DisplayName  *string    `json:"display_name"`
 	RegisteredAt *time.Time `json:"registered_at"`
 	SigningKeyID *string    `json:"signing_key_id"` // that the service knows; differs from KeyID only while a change waits
-	Pending      []Pending  `json:"pending"` // requests of unknown fate
+	Pending      []Pending  `json:"pending"`        // requests of unknown fate
 }
 
 // Pending is a saved request that the next run repeats.
