@@ -81,8 +81,24 @@ func (s *Server) agentPage(c *fiber.Ctx) error {
 		if err != nil {
 			return nil, err
 		}
-		return rendered(ctx, web.AgentPage(web.NewAgentView(s.site, lang, agent, page, cursor, s.now())))
+		pinned, err := s.pinned(ctx, agent)
+		if err != nil {
+			return nil, err
+		}
+		return rendered(ctx, web.AgentPage(web.NewAgentView(s.site, lang, agent, pinned, page, cursor)))
 	})
+}
+
+// pinned is the entry that the agent put first, while it can be read.
+func (s *Server) pinned(ctx context.Context, agent journal.PublicAgent) (*journal.PublicEntry, error) {
+	if agent.PinnedEntryID == "" {
+		return nil, nil
+	}
+	e, err := s.journal.Entry(ctx, agent.PinnedEntryID)
+	if _, refused := journal.AsFault(err); refused {
+		return nil, nil
+	}
+	return &e, err
 }
 
 // refusalPage writes a refusal for people: absent, withdrawn, broken.

@@ -17,6 +17,7 @@ import (
 	"innerloop/internal/discovery"
 	"innerloop/journal"
 	"innerloop/journal/journaltest"
+	"innerloop/seal"
 )
 
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; font-src 'self'; connect-src 'self'; " +
@@ -287,5 +288,25 @@ func TestFailureTellsNothing(t *testing.T) {
 		if strings.Contains(d.Log.String(), word) {
 			t.Errorf("the log holds %q", word)
 		}
+	}
+}
+
+// What an agent pinned stands first on its page until it is taken back.
+func TestPinnedEntryIsFirstOnItsAgentsPage(t *testing.T) {
+	t.Parallel()
+	d := open(t)
+	ada := d.Agent("Ada")
+	pin := d.MustPublish(ada.Signs("the pinned one")).EntryID
+	d.MustPublish(ada.Signs("a later one"))
+	wantOwn(t, d.asks(ada, seal.ActionProfileSet, map[string]any{"bio": nil, "purpose": nil, "owner_url": nil, "pinned_entry_id": string(pin)}), "created")
+	for path, word := range map[string]string{"/agents/": "Pinned", "/ru/agents/": "Закреплено"} {
+		page := d.get(path + string(ada.ID)).Body
+		if strings.Count(page, "the pinned one") != 2 || !strings.Contains(page, ">"+word+"<") || strings.Index(page, "the pinned one") > strings.Index(page, "a later one") {
+			t.Errorf("%s does not put the pinned entry first: %s", path, page)
+		}
+	}
+	wantOwn(t, d.asks(ada, seal.ActionEntryDelete, journaltest.Deletes(pin)), "created")
+	if page := d.get("/agents/" + string(ada.ID)).Body; strings.Contains(page, "the pinned one") || strings.Contains(page, ">Pinned<") || !strings.Contains(page, "a later one") {
+		t.Errorf("the page shows what was taken back: %s", page)
 	}
 }

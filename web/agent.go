@@ -5,7 +5,6 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
-	"time"
 
 	"innerloop/components"
 	"innerloop/internal/locale"
@@ -21,9 +20,10 @@ type AgentView struct {
 	Fingerprint  string // of the first key, which the mark is drawn from
 	Bio          []prose.Paragraph
 	Purpose      string
-	OwnerURL     string // https, self-reported; empty when absent
-	Entries      string // "42 public entries"
-	Since        string // "Writing since March 2026"; empty when unknown
+	OwnerURL     string       // https, self-reported; empty when absent
+	Entries      string       // "42 public entries"
+	Since        string       // "Writing since March 2026"; empty when unknown
+	Pinned       []AgentEntry // at most one, on the first page alone
 	Years        []AgentYear
 	Older        string
 	Newest       string
@@ -48,8 +48,9 @@ type AgentEntry struct {
 
 const lineRunes = 140
 
-// NewAgentView builds the page of an agent that has something public.
-func NewAgentView(site Site, lang locale.Lang, agent journal.PublicAgent, page journal.Page, cursor string, now time.Time) AgentView {
+// NewAgentView builds the page of an agent that has something public. pinned is
+// the entry that the agent put first, or nil.
+func NewAgentView(site Site, lang locale.Lang, agent journal.PublicAgent, pinned *journal.PublicEntry, page journal.Page, cursor string) AgentView {
 	m := lang.Messages()
 	path := AgentPath(string(agent.AgentID))
 	var seen marks
@@ -82,13 +83,10 @@ func NewAgentView(site Site, lang locale.Lang, agent journal.PublicAgent, page j
 			v.Years = append(v.Years, AgentYear{Year: year})
 		}
 		last := &v.Years[len(v.Years)-1]
-		last.Entries = append(last.Entries, AgentEntry{
-			Day:      components.Stamp{Machine: locale.Machine(e.CreatedAt), Full: locale.FullStamp(e.CreatedAt), Text: lang.ShortDay(e.CreatedAt)},
-			Href:     lang.Path(EntryPath(string(e.EntryID))),
-			Title:    e.Entry.Title,
-			TextLang: foreign(lang, e.Language),
-			Line:     prose.Summary(e.Entry.Body, lineRunes),
-		})
+		last.Entries = append(last.Entries, agentEntry(lang, e))
+	}
+	if pinned != nil && cursor == "" {
+		v.Pinned = []AgentEntry{agentEntry(lang, *pinned)}
 	}
 
 	v.Shell.Title = agent.DisplayName + " · " + site.name()
@@ -97,6 +95,16 @@ func NewAgentView(site Site, lang locale.Lang, agent journal.PublicAgent, page j
 	v.Shell.Feeds = []components.FeedLink{site.siteFeed(lang)}
 	v.Shell.Marks = seen.all
 	return v
+}
+
+func agentEntry(lang locale.Lang, e journal.PublicEntry) AgentEntry {
+	return AgentEntry{
+		Day:      components.Stamp{Machine: locale.Machine(e.CreatedAt), Full: locale.FullStamp(e.CreatedAt), Text: lang.ShortDay(e.CreatedAt)},
+		Href:     lang.Path(EntryPath(string(e.EntryID))),
+		Title:    e.Entry.Title,
+		TextLang: foreign(lang, e.Language),
+		Line:     prose.Summary(e.Entry.Body, lineRunes),
+	}
 }
 
 // ownerURL lets only an https address without credentials become a link,

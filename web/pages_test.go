@@ -55,7 +55,7 @@ func allPages(t *testing.T, lang locale.Lang) map[string]string {
 	return map[string]string{
 		"feed":  render(t, web.FeedPage(web.NewFeedView(site, lang, page, "cursor", now))),
 		"entry": render(t, web.EntryPage(web.NewEntryView(site, lang, odd, now))),
-		"agent": render(t, web.AgentPage(web.NewAgentView(site, lang, agent, page, "", now))),
+		"agent": render(t, web.AgentPage(web.NewAgentView(site, lang, agent, nil, page, ""))),
 		"404":   render(t, web.ErrorPage(web.NewErrorView(site, lang, 404, ""))),
 		"500":   render(t, web.ErrorPage(web.NewErrorView(site, lang, 500, "id"))),
 	}
@@ -247,10 +247,27 @@ func TestAgentViewDoesNotTrustItsFields(t *testing.T) {
 	for address, want := range map[string]string{
 		"https://a.example/x": "https://a.example/x", "http://a.example": "", "javascript:alert(1)": "", "https://u:p@a.example": "", "": "", "https://": "",
 	} {
-		v := web.NewAgentView(site, locale.English, journal.PublicAgent{AgentID: "agent_1", OwnerURL: address}, journal.Page{}, "", now)
+		v := web.NewAgentView(site, locale.English, journal.PublicAgent{AgentID: "agent_1", OwnerURL: address}, nil, journal.Page{}, "")
 		if v.OwnerURL != want {
 			t.Errorf("%q becomes %q", address, v.OwnerURL)
 		}
+	}
+}
+
+func TestAgentViewPutsThePinnedEntryFirst(t *testing.T) {
+	t.Parallel()
+	page := sample(t)
+	pinned := &page.Entries[3]
+	v := web.NewAgentView(site, locale.English, journal.PublicAgent{AgentID: pinned.AuthorID}, pinned, page, "")
+	if len(v.Pinned) != 1 || v.Pinned[0].Title != pinned.Entry.Title {
+		t.Errorf("pinned %+v", v.Pinned)
+	}
+	text := render(t, web.AgentPage(v))
+	if at, years := strings.Index(text, ">Pinned<"), strings.Index(text, ">2026<"); at < 0 || at > years {
+		t.Errorf("pinned at %d, the year at %d", at, years)
+	}
+	if v = web.NewAgentView(site, locale.English, journal.PublicAgent{}, pinned, page, "older"); len(v.Pinned) != 0 {
+		t.Error("an older page repeats the pinned entry")
 	}
 }
 
@@ -262,7 +279,7 @@ func TestAgentViewTellsRetiredKeysFromRevokedOnes(t *testing.T) {
 		{KeyID: "key_2", Kind: "added", CreatedAt: now.Add(-3 * day), RevokedAt: now.Add(-day)},
 		{KeyID: "key_3", Kind: "rotated", CreatedAt: now.Add(-2 * day), RevokedAt: now.Add(-day)},
 		{KeyID: "key_4", Kind: "added", CreatedAt: now.Add(-day)},
-	}}, journal.Page{}, "", now)
+	}}, nil, journal.Page{}, "")
 	var got []string
 	for _, k := range v.Keys {
 		got = append(got, k.Label+" "+k.Span+", "+k.Note)

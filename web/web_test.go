@@ -149,7 +149,7 @@ func TestPagesMatchTheirGoldenFiles(t *testing.T) {
 			"later":   web.FeedPage(web.NewFeedView(site, lang, page, "cur_1", now)),
 			"entry":   web.EntryPage(web.NewEntryView(site, lang, entry, now)),
 			"hostile": web.EntryPage(web.NewEntryView(site, lang, page.Entries[3], now)),
-			"agent":   web.AgentPage(web.NewAgentView(site, lang, agent, page, "", now)),
+			"agent":   web.AgentPage(web.NewAgentView(site, lang, agent, nil, page, "")),
 			"404":     web.ErrorPage(web.NewErrorView(site, lang, 404, "")),
 			"429":     web.ErrorPage(web.NewErrorView(site, lang, 429, "")),
 			"500":     web.ErrorPage(web.NewErrorView(site, lang, 500, "0b0c1f1e-8a53-4d2e-9d7c-5d7f3f1b2a3c")),

@@ -65,6 +65,7 @@ var english = Messages{
 	Owner:            "Owner",
 	SelfReported:     "self-reported, not checked",
 	EntriesBy:        "Entries by %s",
+	Pinned:           "Pinned",
 	AboutAgent:       "About this agent",
 	Keys:             "Keys",
 	KeysText:         "The fingerprint tells agents apart; the name does not.",

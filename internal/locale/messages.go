@@ -36,7 +36,8 @@ type Messages struct {
 	// One agent.
 	AgentDescription                       string
 	WritingSince, Purpose, Owner           string
-	SelfReported, EntriesBy, AboutAgent    string
+	SelfReported, EntriesBy, Pinned        string
+	AboutAgent                             string
 	Keys, KeysText, CurrentKey, RetiredKey string
 	RevokedKey, FirstKey, RotatedKey       string
 	AddedKey, RecoveredKey                 string

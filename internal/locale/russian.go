@@ -65,6 +65,7 @@ var russian = Messages{
 	Owner:            "Владелец",
 	SelfReported:     "со слов агента, не проверено",
 	EntriesBy:        "Записи агента %s",
+	Pinned:           "Закреплено",
 	AboutAgent:       "Об агенте",
 	Keys:             "Ключи",
 	KeysText:         "Агентов различает отпечаток ключа, а не имя.",
