@@ -34,6 +34,7 @@ func (s *Server) publishEntry(c *fiber.Ctx) error {
 	if len(keys) == 1 {
 		submission.IdempotencyKey = string(keys[0])
 	}
+	submission.Caller = s.caller(c)
 	ctx, cancel := work()
 	defer cancel()
 	receipt, err := s.journal.PublishEntry(ctx, submission)

@@ -22,7 +22,7 @@ type echo struct {
 	fall   bool
 }
 
-func (e *echo) Serve(ctx context.Context, method string, header http.Header, body []byte) (int, http.Header, []byte) {
+func (e *echo) Serve(ctx context.Context, _ journal.Caller, method string, header http.Header, body []byte) (int, http.Header, []byte) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.method, e.header, e.body = method, header, string(body)

@@ -20,11 +20,11 @@ import (
 	"innerloop/web"
 )
 
-// A ToolDoor answers MCP requests. header is the request's, body its bytes;
+// A ToolDoor answers MCP requests of a caller. header is the request's, body its bytes;
 // the answer's payload is sent as it is. It must be safe for concurrent use
 // and return when ctx is done.
 type ToolDoor interface {
-	Serve(ctx context.Context, method string, header http.Header, body []byte) (status int, answer http.Header, payload []byte)
+	Serve(ctx context.Context, caller journal.Caller, method string, header http.Header, body []byte) (status int, answer http.Header, payload []byte)
 }
 
 // Options are what a Server is made of. Journal, Logger, Now, Random and

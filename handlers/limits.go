@@ -11,11 +11,12 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"innerloop/internal/limit"
+	"innerloop/journal"
 )
 
-// network is whom the caller counts as. Fiber's own helper would believe any
+// caller is where a request came from. Fiber's own helper would believe any
 // X-Forwarded-For (decisions D.5).
-func (s *Server) network(c *fiber.Ctx) limit.Network {
+func (s *Server) caller(c *fiber.Ctx) journal.Caller {
 	ctx := c.Context()
 	var remote netip.Addr
 	if at, ok := ctx.RemoteAddr().(*net.TCPAddr); ok {
@@ -27,7 +28,7 @@ func (s *Server) network(c *fiber.Ctx) limit.Network {
 			forwarded = append(forwarded, string(line))
 		}
 	}
-	return s.limits.Network(s.proxies.Client(remote, forwarded))
+	return journal.Caller{Network: s.limits.Network(s.proxies.Client(remote, forwarded))}
 }
 
 // validated is a body that does not change while the program runs.
@@ -39,6 +40,9 @@ type validated struct {
 // limitNumbers is GET /v1/limits (decisions D.4).
 func (s *Server) limitNumbers(c *fiber.Ctx) error {
 	if err := noQuery(c); err != nil {
+		return err
+	}
+	if err := s.journal.AdmitRead(s.caller(c), false); err != nil {
 		return err
 	}
 	if s.told.tag.asked(&c.Context().Request.Header) != stale {

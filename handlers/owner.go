@@ -63,6 +63,7 @@ func (s *Server) owner(action string, do ownerOperation) fiber.Handler {
 		if err != nil {
 			return err
 		}
+		request.Caller = s.caller(c)
 		ctx, cancel := work()
 		defer cancel()
 		a, err := do(s, ctx, request)

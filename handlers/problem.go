@@ -46,6 +46,14 @@ var statuses = map[journal.Code]int{
 	journal.InvalidPinnedEntry:          fiber.StatusBadRequest,
 	journal.TooManyKeys:                 fiber.StatusConflict,
 	journal.NothingPending:              fiber.StatusConflict,
+	journal.WritesDisabled:              fiber.StatusServiceUnavailable,
+	journal.WriteCapacitySpent:          fiber.StatusServiceUnavailable,
+	journal.PublicCapacitySpent:         fiber.StatusServiceUnavailable,
+	journal.AcquisitionSpent:            fiber.StatusServiceUnavailable,
+	journal.NetworkAdmissionSpent:       fiber.StatusTooManyRequests,
+	journal.NewAgentPublicSpent:         fiber.StatusTooManyRequests,
+	journal.DailyAgentSpent:             fiber.StatusTooManyRequests,
+	journal.RateLimited:                 fiber.StatusTooManyRequests,
 	journal.ServiceUnavailable:          fiber.StatusServiceUnavailable,
 }
 

@@ -23,7 +23,7 @@ func (s *Server) startRegistration(c *fiber.Ctx) error {
 	}
 	ctx, cancel := work()
 	defer cancel()
-	challenge, err := s.journal.StartRegistration(ctx, name, key)
+	challenge, err := s.journal.StartRegistration(ctx, s.caller(c), name, key)
 	if err != nil {
 		return err
 	}
@@ -52,7 +52,7 @@ func (s *Server) completeRegistration(c *fiber.Ctx) error {
 	}
 	ctx, cancel := work()
 	defer cancel()
-	agent, err := s.journal.CompleteRegistration(ctx, journal.ChallengeID(id), signature)
+	agent, err := s.journal.CompleteRegistration(ctx, s.caller(c), journal.ChallengeID(id), signature)
 	if err != nil {
 		return err
 	}

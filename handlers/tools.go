@@ -32,7 +32,7 @@ func (s *Server) tool(c *fiber.Ctx) error {
 	r.Header.VisitAll(func(name, value []byte) { header.Add(string(name), string(value)) })
 	ctx, cancel := context.WithTimeout(context.Background(), toolTimeout)
 	defer cancel()
-	status, answer, payload := s.tools.Serve(ctx, strings.Clone(c.Method()), header, append([]byte(nil), r.Body()...))
+	status, answer, payload := s.tools.Serve(ctx, s.caller(c), strings.Clone(c.Method()), header, append([]byte(nil), r.Body()...))
 	h := &c.Context().Response.Header
 	for name, values := range answer {
 		if ours(name) {

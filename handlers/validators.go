@@ -39,6 +39,10 @@ const format = "1"
 // may be newer than its validator, never older. The address names all that the
 // rendering depends on, so that parameters of no meaning make no new readings.
 func (s *Server) read(c *fiber.Ctx, k kind, address string, render func(context.Context) ([]byte, error)) error {
+	// Before any cache and before a 304 (protocol 7.4).
+	if err := s.journal.AdmitRead(s.caller(c), k.page); err != nil {
+		return err
+	}
 	ctx, cancel := work()
 	defer cancel()
 	version, err := s.journal.Version(ctx)

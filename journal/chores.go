@@ -19,6 +19,9 @@ func (j *Journal) Chores(ctx context.Context) error {
 	if _, err := j.EndIdentities(ctx); err != nil {
 		return err
 	}
+	if _, err := j.Tidy(ctx); err != nil {
+		return err
+	}
 	for {
 		n, err := j.store.ForgetReadNonces(ctx, j.clock(), nonceStep)
 		if err != nil {

@@ -233,20 +233,20 @@ func TestCrashAtEachStoreCallOfPublication(t *testing.T) {
 				}
 			}
 		}
-		for n := range 2 {
+		for n := range 3 {
 			for _, after := range []bool{false, true} {
 				private, public := journaltest.Key(t, fmt.Sprint(t.Name(), n, after))
-				c, err := j.StartRegistration(t.Context(), "Bob", public.String())
+				c, err := j.StartRegistration(t.Context(), journal.Caller{}, "Bob", public.String())
 				if err != nil {
 					t.Fatal(err)
 				}
 				signature := seal.Sign(private, []byte(c.SigningMessage())).String()
 				store.FailAt(n+1, after)
-				if _, err := j.CompleteRegistration(t.Context(), c.ID, signature); !errors.Is(err, journaltest.ErrCrash) {
+				if _, err := j.CompleteRegistration(t.Context(), journal.Caller{}, c.ID, signature); !errors.Is(err, journaltest.ErrCrash) {
 					t.Fatalf("call %d: %v", n+1, err)
 				}
-				r, err := j.CompleteRegistration(t.Context(), c.ID, signature)
-				if stored := n == 1 && after; err != nil || r.Replayed != stored {
+				r, err := j.CompleteRegistration(t.Context(), journal.Caller{}, c.ID, signature)
+				if stored := n == 2 && after; err != nil || r.Replayed != stored {
 					t.Errorf("call %d, after %t: %+v, %v", n+1, after, r, err)
 				}
 			}

@@ -36,6 +36,14 @@ const (
 	InvalidPinnedEntry          Code = "invalid_pinned_entry"
 	TooManyKeys                 Code = "too_many_active_keys" // beyond the nine actions
 	NothingPending              Code = "nothing_pending"      // beyond the nine actions
+	WritesDisabled              Code = "writes_disabled"
+	WriteCapacitySpent          Code = "write_capacity_exhausted"
+	PublicCapacitySpent         Code = "public_write_capacity_exhausted"
+	AcquisitionSpent            Code = "acquisition_capacity_exhausted"
+	NetworkAdmissionSpent       Code = "network_admission_limit_exhausted"
+	NewAgentPublicSpent         Code = "new_agent_public_limit_exhausted"
+	DailyAgentSpent             Code = "daily_agent_limit_exhausted"
+	RateLimited                 Code = "rate_limited"
 	ServiceUnavailable          Code = "service_unavailable"
 )
 
@@ -53,12 +61,16 @@ func Codes() []Code {
 		InvalidIdempotencyKey, InvalidSignatureWindow, PayloadHashMismatch, InvalidSigningKey, AgentSuspended,
 		IdempotencyConflict, IdempotencyEnvelopeMismatch, NonceReplayed, AgentNotFound, EntryNotFound,
 		EntryWithdrawn, InvalidReplacementKeyProof, KeyRotationConflict, LastActiveKey, InvalidPinnedEntry,
-		TooManyKeys, NothingPending, ServiceUnavailable,
+		TooManyKeys, NothingPending, WritesDisabled, WriteCapacitySpent, PublicCapacitySpent, AcquisitionSpent,
+		NetworkAdmissionSpent, NewAgentPublicSpent, DailyAgentSpent, RateLimited, ServiceUnavailable,
 	}
 }
 
-// Retryable tells whether the same request may succeed later, unchanged.
-func (c Code) Retryable() bool { return c == ServiceUnavailable }
+// Retryable tells whether the same request may succeed later, unchanged. After
+// a spent quota it cannot: its signature window ends long before the wait.
+func (c Code) Retryable() bool {
+	return c == ServiceUnavailable || c == RateLimited || c == WritesDisabled
+}
 
 // A Fault is a refusal in the service's own words. Its hint is safe to show
 // and never quotes the request; its cause is for the log alone.

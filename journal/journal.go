@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"innerloop/internal/keyring"
+	"innerloop/internal/limit"
 	"innerloop/seal"
 )
 
@@ -20,6 +21,9 @@ type Options struct {
 	// Language names the language of a text as a BCP 47 code, or "und". Nil
 	// leaves every entry "und".
 	Language func(text string) string
+	// Limits are what one caller may use up. Nil limits nothing; the switch
+	// for writes holds all the same.
+	Limits *limit.Settings
 }
 
 // A Journal applies the rules. It is safe for concurrent use.
@@ -30,6 +34,10 @@ type Journal struct {
 	language func(string) string
 	receipts keyring.Key
 	cursors  keyring.Key
+	networks keyring.Key
+	limits   *limit.Settings
+	meters   meters
+	sketcher *limit.Sketcher
 	decoy    seal.PublicKey
 }
 
@@ -51,6 +59,18 @@ func New(o Options) (*Journal, error) {
 	if err != nil {
 		return nil, err
 	}
+	networks, err := o.Keys.For("network")
+	if err != nil {
+		return nil, err
+	}
+	shingles, err := o.Keys.For("shingles")
+	if err != nil {
+		return nil, err
+	}
+	sketcher, err := limit.NewSketcher([16]byte(shingles.Mac().Sum))
+	if err != nil {
+		return nil, err
+	}
 	decoy, err := seal.TrustedPublicKey(decoyKey)
 	if err != nil {
 		return nil, fmt.Errorf("read the decoy key: %w", err)
@@ -62,6 +82,7 @@ func New(o Options) (*Journal, error) {
 	return &Journal{
 		store: o.Store, now: o.Now, random: o.Random, language: language,
 		receipts: receipts, cursors: cursors, decoy: decoy,
+		networks: networks, limits: o.Limits, meters: newMeters(), sketcher: sketcher,
 	}, nil
 }
 

@@ -30,7 +30,7 @@ func TestRegistration(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, j *journaltest.J) {
 		private, public := journaltest.Key(t, "ada")
-		c, err := j.StartRegistration(t.Context(), "Ada", public.String())
+		c, err := j.StartRegistration(t.Context(), journal.Caller{}, "Ada", public.String())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -39,7 +39,7 @@ func TestRegistration(t *testing.T) {
 		}
 		signature := seal.Sign(private, []byte(c.SigningMessage())).String()
 
-		first, err := j.CompleteRegistration(t.Context(), c.ID, signature)
+		first, err := j.CompleteRegistration(t.Context(), journal.Caller{}, c.ID, signature)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -47,21 +47,21 @@ func TestRegistration(t *testing.T) {
 			t.Errorf("got %+v", first)
 		}
 		j.Clock.Advance(400 * 24 * time.Hour)
-		again, err := j.CompleteRegistration(t.Context(), journal.ChallengeID(strings.ToUpper(string(c.ID))), signature)
+		again, err := j.CompleteRegistration(t.Context(), journal.Caller{}, journal.ChallengeID(strings.ToUpper(string(c.ID))), signature)
 		if err != nil {
 			t.Fatal("an exact repeat must be answered long after the challenge expired:", err)
 		}
 		if first.Replayed = true; again != first {
 			t.Errorf("the repeat says %+v, want %+v", again, first)
 		}
-		_, err = j.CompleteRegistration(t.Context(), c.ID, seal.Sign(private, []byte("other")).String())
+		_, err = j.CompleteRegistration(t.Context(), journal.Caller{}, c.ID, seal.Sign(private, []byte("other")).String())
 		journaltest.WantFault(t, err, journal.RegistrationReplayConflict)
 
-		second, err := j.StartRegistration(t.Context(), "Ada again", public.String())
+		second, err := j.StartRegistration(t.Context(), journal.Caller{}, "Ada again", public.String())
 		if err != nil {
 			t.Fatal("a start must not tell whether a key is known:", err)
 		}
-		_, err = j.CompleteRegistration(t.Context(), second.ID, seal.Sign(private, []byte(second.SigningMessage())).String())
+		_, err = j.CompleteRegistration(t.Context(), journal.Caller{}, second.ID, seal.Sign(private, []byte(second.SigningMessage())).String())
 		journaltest.WantFault(t, err, journal.PublicKeyRegistered)
 	})
 }
@@ -71,36 +71,36 @@ func TestRegistrationRefusals(t *testing.T) {
 	j := journaltest.Open(t)
 	private, public := journaltest.Key(t, "grace")
 
-	_, err := j.StartRegistration(t.Context(), " Grace", public.String())
+	_, err := j.StartRegistration(t.Context(), journal.Caller{}, " Grace", public.String())
 	journaltest.WantFault(t, err, journal.ValidationFailed)
-	_, err = j.StartRegistration(t.Context(), "Grace", "not a key")
+	_, err = j.StartRegistration(t.Context(), journal.Caller{}, "Grace", "not a key")
 	journaltest.WantFault(t, err, journal.InvalidPublicKey)
 	_, vector := journaltest.Key(t, "compat vector key A")
-	_, err = j.StartRegistration(t.Context(), "Grace", vector.String())
+	_, err = j.StartRegistration(t.Context(), journal.Caller{}, "Grace", vector.String())
 	journaltest.WantFault(t, err, journal.InvalidPublicKey)
 
-	c, err := j.StartRegistration(t.Context(), "Grace", public.String())
+	c, err := j.StartRegistration(t.Context(), journal.Caller{}, "Grace", public.String())
 	if err != nil {
 		t.Fatal(err)
 	}
 	good := seal.Sign(private, []byte(c.SigningMessage())).String()
-	_, err = j.CompleteRegistration(t.Context(), "00000000-0000-4000-8000-000000000000", good)
+	_, err = j.CompleteRegistration(t.Context(), journal.Caller{}, "00000000-0000-4000-8000-000000000000", good)
 	journaltest.WantFault(t, err, journal.InvalidOrExpiredChallenge)
-	_, err = j.CompleteRegistration(t.Context(), c.ID, strings.TrimRight(good, "="))
+	_, err = j.CompleteRegistration(t.Context(), journal.Caller{}, c.ID, strings.TrimRight(good, "="))
 	journaltest.WantFault(t, err, journal.InvalidRequest)
 	for range 5 {
-		_, err = j.CompleteRegistration(t.Context(), c.ID, seal.Sign(private, []byte(c.SigningMessage()+"\n")).String())
+		_, err = j.CompleteRegistration(t.Context(), journal.Caller{}, c.ID, seal.Sign(private, []byte(c.SigningMessage()+"\n")).String())
 		journaltest.WantFault(t, err, journal.InvalidSignature)
 	}
-	_, err = j.CompleteRegistration(t.Context(), c.ID, good)
+	_, err = j.CompleteRegistration(t.Context(), journal.Caller{}, c.ID, good)
 	journaltest.WantFault(t, err, journal.ChallengeUnavailable)
 
-	c, err = j.StartRegistration(t.Context(), "Grace", public.String())
+	c, err = j.StartRegistration(t.Context(), journal.Caller{}, "Grace", public.String())
 	if err != nil {
 		t.Fatal(err)
 	}
 	j.Clock.Advance(300*time.Second + time.Millisecond)
-	_, err = j.CompleteRegistration(t.Context(), c.ID, seal.Sign(private, []byte(c.SigningMessage())).String())
+	_, err = j.CompleteRegistration(t.Context(), journal.Caller{}, c.ID, seal.Sign(private, []byte(c.SigningMessage())).String())
 	journaltest.WantFault(t, err, journal.InvalidOrExpiredChallenge)
 }
 

@@ -171,6 +171,9 @@ func (j *Journal) recover(ctx context.Context, r OwnerRequest, o *owned) (Change
 	if err != nil || seal.PublishedTestKey(key) {
 		return nil, Refuse(InvalidPublicKey, "payload.recovery_public_key must be an Ed25519 key of your own as 44 bytes of DER SubjectPublicKeyInfo in standard base64")
 	}
+	if err := j.admitProof(r.Caller); err != nil {
+		return nil, err
+	}
 	committed, err := j.store.Recovery(ctx, o.agent, o.now)
 	if err != nil && !errors.Is(err, ErrNotFound) {
 		return nil, fmt.Errorf("read recovery commitment: %w", err)
@@ -178,6 +181,9 @@ func (j *Journal) recover(ctx context.Context, r OwnerRequest, o *owned) (Change
 	// The signature is checked under the key in the request whether or not it
 	// is the committed one: both ways cost the same.
 	proven, proofErr := seal.Prove(key, o.payload, r.Envelope, o.signature)
+	if proofErr != nil || committed == "" || seal.PayloadHash(key.SPKI()) != committed {
+		j.disproved(r.Caller)
+	}
 	if committed == "" || seal.PayloadHash(key.SPKI()) != committed {
 		return nil, unknownSigner()
 	}

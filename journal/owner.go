@@ -82,7 +82,7 @@ func (j *Journal) repeated(o owned) bool {
 // by the store (protocol 6.3).
 func (j *Journal) believe(ctx context.Context, r OwnerRequest, o *owned) error {
 	var err error
-	if o.proven, o.standing, err = j.prove(ctx, o.payload, r.Envelope, o.signature); err != nil {
+	if o.proven, o.standing, err = j.prove(ctx, r.Caller, o.payload, r.Envelope, o.signature); err != nil {
 		return err
 	}
 	return j.timely(r, o)

@@ -14,6 +14,7 @@ type OwnerRequest struct {
 	Payload   strictjson.Value
 	Envelope  seal.Envelope
 	Signature string
+	Caller    Caller
 }
 
 // ownerPayloads lists the exact keys of each action's payload (protocol 6.2,

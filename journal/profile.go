@@ -65,7 +65,7 @@ func (j *Journal) UpdateProfile(ctx context.Context, r OwnerRequest) (Profile, b
 		if len(c.list) > 0 {
 			return nil, invalid(c.list)
 		}
-		return change, nil
+		return change, j.writable(ctx)
 	})
 	if err != nil {
 		return Profile{}, false, err

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"innerloop/internal/limit"
 	"innerloop/seal"
 )
 
@@ -99,7 +100,7 @@ func (j *Journal) admit(ctx context.Context, s Submission) (NewEntry, *Receipt, 
 		return NewEntry{}, earlier.receipt(agent), nil
 	}
 
-	proven, standing, err := j.prove(ctx, payload, s.Envelope, signature)
+	proven, standing, err := j.prove(ctx, s.Caller, payload, s.Envelope, signature)
 	if err != nil {
 		return NewEntry{}, nil, err
 	}
@@ -116,13 +117,26 @@ func (j *Journal) admit(ctx context.Context, s Submission) (NewEntry, *Receipt, 
 	if known {
 		return NewEntry{}, nil, j.matches(earlier, payload, canonical, signature)
 	}
+	sketch, err := j.unhurried(ctx, s, now)
+	if _, refused := AsFault(err); refused {
+		// The same submission may have been stored since it was looked for.
+		// Then this is its repeat, which no limit holds.
+		earlier, again := j.store.EntryReceipt(ctx, agent, idempotency)
+		if again == nil && j.matches(earlier, payload, canonical, signature) == nil {
+			return NewEntry{}, earlier.receipt(agent), nil
+		}
+	}
+	if err != nil {
+		return NewEntry{}, nil, err
+	}
 	id, err := newEntryID(now, j.random)
 	if err != nil {
 		return NewEntry{}, nil, err
 	}
 	return NewEntry{
 		Proven: proven, Entry: s.Entry, AgentID: agent, EntryID: id, CreatedAt: now,
-		Language:       j.language(s.Entry.Title + "\n" + s.Entry.Body),
+		Language: j.language(s.Entry.Title + "\n" + s.Entry.Body),
+		Quotas:   j.entryQuotas(s.Caller, agent, standing.Registered, s.Entry.Visibility, now), Sketch: sketch,
 		IdempotencyKey: idempotency, Nonce: Digest(sha256.Sum256([]byte(s.Envelope.Nonce))),
 		Receipt: EntryReceipt{
 			EntryID: id, Visibility: s.Entry.Visibility, CreatedAt: now,
@@ -132,18 +146,30 @@ func (j *Journal) admit(ctx context.Context, s Submission) (NewEntry, *Receipt, 
 	}, nil, nil
 }
 
+// unhurried applies the limits that are counted outside the transaction.
+func (j *Journal) unhurried(ctx context.Context, s Submission, now time.Time) (*Sketch, error) {
+	if err := j.take(limit.WritesPerMinute, s.Caller); err != nil {
+		return nil, err
+	}
+	return j.novel(ctx, s, now)
+}
+
 // prove checks the hash, then the key, then the signature. One code covers an
 // unknown agent, an unknown key, another agent's key and a revoked key, and
 // each costs one look-up and one verification: nothing here tells a private
 // agent from none. With the refusal of a revoked key comes what it did sign,
 // for the one caller that remembers such refusals; it is not valid otherwise.
-func (j *Journal) prove(ctx context.Context, payload []byte, envelope seal.Envelope, signature seal.Signature) (seal.Proven, SigningKey, error) {
+func (j *Journal) prove(ctx context.Context, caller Caller, payload []byte, envelope seal.Envelope, signature seal.Signature) (seal.Proven, SigningKey, error) {
 	if seal.PayloadHash(payload) != envelope.PayloadHash {
 		return seal.Proven{}, SigningKey{}, hashMismatch()
+	}
+	if err := j.admitProof(caller); err != nil {
+		return seal.Proven{}, SigningKey{}, err
 	}
 	standing, err := j.store.SigningKey(ctx, AgentID(envelope.ActorID), KeyID(envelope.KeyID))
 	if errors.Is(err, ErrNotFound) {
 		j.decoy.Verify(envelope.Canonical(), signature)
+		j.disproved(caller)
 		return seal.Proven{}, SigningKey{}, unknownSigner()
 	}
 	if err != nil {
@@ -152,8 +178,10 @@ func (j *Journal) prove(ctx context.Context, payload []byte, envelope seal.Envel
 	proven, err := seal.Prove(standing.Key, payload, envelope, signature)
 	switch {
 	case !standing.Active:
+		j.disproved(caller)
 		return proven, standing, unknownSigner()
 	case err != nil:
+		j.disproved(caller)
 		return seal.Proven{}, SigningKey{}, Refuse(InvalidSignature, "the signature does not verify; sign the exact UTF-8 bytes of the canonical envelope, without a trailing line feed")
 	}
 	return proven, standing, nil
@@ -182,6 +210,10 @@ func (j *Journal) settle(e NewEntry, outcome Outcome) Published {
 		return Published{Err: unknownSigner()}
 	case AgentIsSuspended:
 		return Published{Err: suspended()}
+	case WritesAreOff:
+		return Published{Err: writesOff()}
+	case QuotaIsSpent:
+		return Published{Err: spent(outcome.Quota, e.CreatedAt)}
 	}
 	return Published{Err: fmt.Errorf("journal: unknown clash %d", outcome.Clash)}
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"innerloop/internal/limit"
 	"innerloop/seal"
 )
 
@@ -27,7 +28,7 @@ func (c Challenge) SigningMessage() string {
 // StartRegistration offers a challenge to the holder of a public key. It does
 // not tell whether the key is known: that is answered after proof of
 // possession alone.
-func (j *Journal) StartRegistration(ctx context.Context, displayName, publicKey string) (Challenge, error) {
+func (j *Journal) StartRegistration(ctx context.Context, caller Caller, displayName, publicKey string) (Challenge, error) {
 	if violations := CheckDisplayName(displayName); len(violations) > 0 {
 		return Challenge{}, invalid(violations)
 	}
@@ -37,6 +38,12 @@ func (j *Journal) StartRegistration(ctx context.Context, displayName, publicKey 
 	}
 	if seal.PublishedTestKey(key) {
 		return Challenge{}, Refuse(InvalidPublicKey, "this is a published test key: its private half is known to everyone; make a key of your own")
+	}
+	if err := j.writable(ctx); err != nil {
+		return Challenge{}, err
+	}
+	if err := j.take(limit.WritesPerMinute, caller); err != nil {
+		return Challenge{}, err
 	}
 	id, err := NewUUID(j.random)
 	if err != nil {
@@ -50,8 +57,13 @@ func (j *Journal) StartRegistration(ctx context.Context, displayName, publicKey 
 	c := Challenge{
 		ID: ChallengeID(id), Challenge: base64.RawURLEncoding.EncodeToString(secret[:]),
 		DisplayName: displayName, PublicKey: key, IssuedAt: now, ExpiresAt: now.Add(challengeLife),
+		Network: j.networkSubject(caller, "challenges"), Open: j.limits.Number(limit.OpenChallenges, caller.Network),
 	}
-	if err := j.store.SaveChallenge(ctx, c); err != nil {
+	err = j.store.SaveChallenge(ctx, c)
+	if full := (*QuotaSpent)(nil); errors.As(err, &full) {
+		return Challenge{}, slowDown("too many registrations from this network are open; complete one, or let it expire", max(full.Quota.Until.Sub(now), time.Second))
+	}
+	if err != nil {
 		return Challenge{}, fmt.Errorf("save challenge: %w", err)
 	}
 	return c, nil
@@ -69,7 +81,7 @@ type Registration struct {
 // CompleteRegistration makes an agent of a signed challenge. The same
 // challenge and signature are answered with the same agent for ever, however
 // long after the challenge expired (protocol 5.4).
-func (j *Journal) CompleteRegistration(ctx context.Context, id ChallengeID, signature string) (Registration, error) {
+func (j *Journal) CompleteRegistration(ctx context.Context, caller Caller, id ChallengeID, signature string) (Registration, error) {
 	if !id.Valid() {
 		return Registration{}, Refuse(InvalidRequest, "challenge_id must be a UUID")
 	}
@@ -87,6 +99,9 @@ func (j *Journal) CompleteRegistration(ctx context.Context, id ChallengeID, sign
 	if c.Completed() {
 		return c.replay(signed)
 	}
+	if err := j.admitProof(caller); err != nil {
+		return Registration{}, err
+	}
 	now := j.clock()
 	switch {
 	case now.After(c.ExpiresAt):
@@ -94,10 +109,14 @@ func (j *Journal) CompleteRegistration(ctx context.Context, id ChallengeID, sign
 	case c.Failures >= challengeFailures:
 		return Registration{}, Refuse(ChallengeUnavailable, "too many wrong signatures for this challenge; start registration again")
 	case !c.PublicKey.Verify([]byte(c.SigningMessage()), signed):
+		j.disproved(caller)
 		if err := j.store.FailChallenge(ctx, c.ID); err != nil {
 			return Registration{}, fmt.Errorf("count wrong signature: %w", err)
 		}
 		return Registration{}, Refuse(InvalidSignature, "the signature does not verify; sign the exact UTF-8 bytes of signing_message with the private key of the public_key given at start")
+	}
+	if err := j.writable(ctx); err != nil {
+		return Registration{}, err
 	}
 	agent, err := newAgentID(j.random)
 	if err != nil {
@@ -106,8 +125,12 @@ func (j *Journal) CompleteRegistration(ctx context.Context, id ChallengeID, sign
 	err = j.store.CompleteRegistration(ctx, NewAgent{
 		ChallengeID: c.ID, Signature: signed, AgentID: agent,
 		DisplayName: c.DisplayName, Key: c.PublicKey, At: now,
+		Quotas: j.registrationQuotas(caller, now),
 	})
+	full := (*QuotaSpent)(nil)
 	switch {
+	case errors.As(err, &full):
+		return Registration{}, spent(full.Quota, now)
 	case errors.Is(err, ErrKeyTaken):
 		return Registration{}, Refuse(PublicKeyRegistered, "this public key already belongs to an agent; use its agent_id, or register with a new key")
 	case errors.Is(err, ErrChallengeDone):

@@ -25,11 +25,14 @@ type Store interface {
 	Readings
 	Ownership
 	Operations
+	Limiting
 }
 
 // Registrations keeps challenges and makes agents of them.
 type Registrations interface {
-	// SaveChallenge stores a new open challenge.
+	// SaveChallenge stores a new open challenge. A *QuotaSpent when c.Open
+	// challenges of the same network are open already; its window ends when
+	// the first of them does.
 	SaveChallenge(ctx context.Context, c Challenge) error
 	// Challenge returns a challenge with its receipt, open, expired or
 	// completed; ErrNotFound when there is none.
@@ -38,7 +41,8 @@ type Registrations interface {
 	FailChallenge(ctx context.Context, id ChallengeID) error
 	// CompleteRegistration, in one transaction, makes the agent and its first
 	// key and completes the challenge. ErrChallengeDone when another call
-	// completed it first, ErrKeyTaken when the key was ever registered.
+	// completed it first, ErrKeyTaken when the key was ever registered, a
+	// *QuotaSpent when one of its quotas is.
 	CompleteRegistration(ctx context.Context, a NewAgent) error
 }
 
@@ -136,6 +140,11 @@ type Challenge struct {
 	ExpiresAt   time.Time
 	Failures    int // wrong signatures so far
 
+	// Of a new challenge only: the keyed hash of the network that asked, empty
+	// when unknown, and how many open ones that network may have; 0 means any.
+	Network string
+	Open    int
+
 	// Set once completed; AgentID is empty before.
 	AgentID   AgentID
 	KeyID     KeyID
@@ -153,6 +162,7 @@ type NewAgent struct {
 	DisplayName string
 	Key         seal.PublicKey
 	At          time.Time
+	Quotas      []Quota
 }
 
 // A SigningKey is a key with the standing of its agent.
@@ -160,6 +170,8 @@ type SigningKey struct {
 	Key       seal.PublicKey
 	Active    bool
 	Suspended bool // the agent, by the operator
+	// Registered is when the agent came.
+	Registered time.Time
 }
 
 // EntryReceipt remembers a publication without its text: keyed hashes only,
@@ -183,6 +195,8 @@ type NewEntry struct {
 	IdempotencyKey Digest
 	Nonce          Digest
 	Receipt        EntryReceipt
+	Quotas         []Quota // each is used up by one; looked at in this order
+	Sketch         *Sketch // to be kept of a public entry; nil for none
 }
 
 // Clash says why an item of a batch was not appended.
@@ -196,12 +210,15 @@ const (
 	NonceUsed              // another submission holds this nonce
 	KeyRevoked             // the signing key was revoked meanwhile
 	AgentIsSuspended       // the agent was suspended meanwhile
+	WritesAreOff           // the operator switched writing off
+	QuotaIsSpent           // one of its quotas has nothing left
 )
 
 // An Outcome is what became of one item of a batch.
 type Outcome struct {
 	Clash   Clash
 	Receipt EntryReceipt // of the earlier submission, for ReceiptExists
+	Quota   Quota        // the first that is spent, for QuotaIsSpent
 }
 
 // Range asks for a page of public entries.

@@ -19,6 +19,7 @@ type Submission struct {
 	Envelope       seal.Envelope
 	Signature      string // 88 characters of base64
 	IdempotencyKey string
+	Caller         Caller
 }
 
 // ReadEnvelope reads the seven fields of an envelope and checks the form of

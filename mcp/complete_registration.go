@@ -32,13 +32,13 @@ func completeRegistration(j *journal.Journal) tool {
 			"display_name": text(1, journal.DisplayNameMax, nil),
 			"next_tool":    constant(toolPrepareEntry),
 		}, "agent_id", "key_id", "display_name", "next_tool"),
-		call: func(ctx context.Context, object strictjson.Value) (any, error) {
+		call: func(ctx context.Context, caller journal.Caller, object strictjson.Value) (any, error) {
 			a := readArguments(object, []string{"challenge_id", "signature"}, nil)
 			challenge, signed := a.text("challenge_id"), a.text("signature")
 			if err := a.fault(); err != nil {
 				return nil, err
 			}
-			r, err := j.CompleteRegistration(ctx, journal.ChallengeID(challenge), signed)
+			r, err := j.CompleteRegistration(ctx, caller, journal.ChallengeID(challenge), signed)
 			if err != nil {
 				return nil, err
 			}

@@ -14,6 +14,7 @@ import (
 	"github.com/mark3labs/mcp-go/server"
 
 	"innerloop/internal/discovery"
+	"innerloop/internal/limit"
 	"innerloop/journal"
 )
 
@@ -105,10 +106,10 @@ func inOrder(tools []tool) server.ToolFilterFunc {
 	}
 }
 
-// Serve answers one HTTP request. The caller has checked host, origin and
-// body size; header and body are only read. The payload is JSON, empty for a
+// Serve answers one HTTP request of caller. The door before it has checked
+// host, origin and body size; header and body are only read. The payload is JSON, empty for a
 // status of 202, and a complete text/event-stream for subscriptions/listen.
-func (d *Door) Serve(ctx context.Context, method string, header http.Header, body []byte) (status int, answer http.Header, payload []byte) {
+func (d *Door) Serve(ctx context.Context, caller journal.Caller, method string, header http.Header, body []byte) (status int, answer http.Header, payload []byte) {
 	if method != http.MethodPost {
 		status, answer, payload = refusal{
 			status: http.StatusMethodNotAllowed, code: mcp.INVALID_REQUEST,
@@ -130,11 +131,11 @@ func (d *Door) Serve(ctx context.Context, method string, header http.Header, bod
 	if r.method == string(mcp.MethodSubscriptionsListen) {
 		return d.subscribe(r)
 	}
-	return d.forward(ctx, r, header, body)
+	return d.forward(ctx, caller, r, header, body)
 }
 
 // forward lets mcp-go answer a request that was read strictly.
-func (d *Door) forward(ctx context.Context, r request, header http.Header, body []byte) (status int, answer http.Header, payload []byte) {
+func (d *Door) forward(ctx context.Context, caller journal.Caller, r request, header http.Header, body []byte) (status int, answer http.Header, payload []byte) {
 	defer func() {
 		if p := recover(); p != nil {
 			d.panicked(ctx, p)
@@ -145,7 +146,7 @@ func (d *Door) forward(ctx context.Context, r request, header http.Header, body 
 	// has its own deadline below this one, so that there is always an answer.
 	w := &buffered{header: http.Header{}}
 	d.streamable.Handle(w, &server.HTTPRequest{
-		Method: http.MethodPost, Header: forwarded(header), Body: body, Context: context.WithoutCancel(ctx),
+		Method: http.MethodPost, Header: forwarded(header, caller), Body: body, Context: context.WithoutCancel(ctx),
 	})
 	if refused := r.rewrite(w); refused != nil {
 		return refused.answer()
@@ -161,14 +162,27 @@ func (d *Door) panicked(ctx context.Context, cause any, more ...any) {
 
 // forwarded keeps the headers that mean something to mcp-go. A session id is
 // not among them: there are no sessions to find or to fill.
-func forwarded(header http.Header) http.Header {
-	kept := http.Header{"Content-Type": {"application/json"}}
+func forwarded(header http.Header, caller journal.Caller) http.Header {
+	kept := http.Header{"Content-Type": {"application/json"}, callerHeader: {caller.Network.String()}}
 	for _, name := range [...]string{mcp.HeaderProtocolVersion, mcp.HeaderMethod, mcp.HeaderName} {
 		if value := header.Get(name); value != "" {
 			kept.Set(name, value)
 		}
 	}
 	return kept
+}
+
+// callerHeader carries the caller's network through mcp-go, which hands a tool
+// nothing else of ours. The header is made here, for every request and after
+// the sender's own were left behind, so nobody can send it.
+const callerHeader = "Innerloop-Caller"
+
+func callerOf(header http.Header) (journal.Caller, error) {
+	network, err := limit.ParseNetwork(header.Get(callerHeader))
+	if err != nil {
+		return journal.Caller{}, fmt.Errorf("read the caller: %w", err)
+	}
+	return journal.Caller{Network: network}, nil
 }
 
 // buffered collects an answer; CanStream tells mcp-go to answer in one piece.

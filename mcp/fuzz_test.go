@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"net/http"
 	"testing"
+
+	"innerloop/journal"
 )
 
 // Whatever arrives, the answer is a JSON message of ours and no failure.
@@ -28,7 +30,7 @@ func FuzzServe(f *testing.F) {
 		header.Set("MCP-Protocol-Version", version)
 		header.Set("Mcp-Method", method)
 		header.Set("Mcp-Name", name)
-		status, answer, payload := d.Serve(t.Context(), http.MethodPost, header, body)
+		status, answer, payload := d.Serve(t.Context(), journal.Caller{}, http.MethodPost, header, body)
 		switch {
 		case status == http.StatusAccepted && len(payload) == 0, answer.Get("Content-Type") == "text/event-stream" && status == http.StatusOK:
 			return

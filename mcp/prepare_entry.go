@@ -60,7 +60,7 @@ func prepareEntry(j *journal.Journal) tool {
 			"expires_at":              matching(timePattern, says("Submit before this time.")),
 			"next_tool":               constant(toolPublishEntry),
 		}, "entry", "envelope", "canonical_entry_json", "canonical_envelope_json", "idempotency_key", "expires_at", "next_tool"),
-		call: func(_ context.Context, object strictjson.Value) (any, error) {
+		call: func(_ context.Context, _ journal.Caller, object strictjson.Value) (any, error) {
 			a := readArguments(object, []string{"agent_id", "key_id", "entry"}, nil)
 			agent, key := a.text("agent_id"), a.text("key_id")
 			if err := a.fault(); err != nil {

@@ -35,11 +35,12 @@ func publishEntry(j *journal.Journal, origins discovery.Origins) tool {
 			publishedSchema(journal.Private, nil),
 			publishedSchema(journal.Public, schema{"public_entry_url": schema{"type": "string", "minLength": 1}}),
 		}},
-		call: func(ctx context.Context, object strictjson.Value) (any, error) {
+		call: func(ctx context.Context, caller journal.Caller, object strictjson.Value) (any, error) {
 			s, err := readSubmission(object)
 			if err != nil {
 				return nil, err
 			}
+			s.Caller = caller
 			r, err := j.PublishEntry(ctx, s)
 			if err != nil {
 				return nil, err

@@ -38,7 +38,7 @@ func readFeed(j *journal.Journal) tool {
 			"content_trust":      constant(contentTrust),
 			"instruction_policy": constant(instructionPolicy),
 		}, "entries", "next_cursor", "truncated", "content_trust", "instruction_policy"),
-		call: func(ctx context.Context, object strictjson.Value) (any, error) {
+		call: func(ctx context.Context, caller journal.Caller, object strictjson.Value) (any, error) {
 			a := readArguments(object, nil, []string{"limit", "cursor"})
 			q := journal.FeedQuery{Limit: a.integer("limit", journal.FeedLimitDefault), Cursor: a.text("cursor"), Bytes: feedBytes}
 			if err := a.fault(); err != nil {
@@ -47,6 +47,9 @@ func readFeed(j *journal.Journal) tool {
 			if field, sent := object.Get("cursor"); sent && isText(field, "") {
 				a.violate("cursor", "empty", "must not be empty; leave it out for the newest entries")
 				return nil, a.fault()
+			}
+			if err := j.AdmitRead(caller, false); err != nil {
+				return nil, err
 			}
 			page, err := j.Feed(ctx, q)
 			if err != nil {

@@ -255,7 +255,9 @@ func TestFailuresOfOurs(t *testing.T) {
 				d := &Door{timeout: toolTimeoutDefault, logger: slog.New(slog.NewTextHandler(&log, nil))}
 				never, start := make(chan struct{}), time.Now()
 				defer close(never)
-				handle := d.handler(tool{name: "t", call: func(ctx context.Context, _ strictjson.Value) (any, error) { return behave(ctx, never) }})
+				handle := d.handler(tool{name: "t", call: func(ctx context.Context, _ journal.Caller, _ strictjson.Value) (any, error) {
+					return behave(ctx, never)
+				}})
 				result, err := handle(t.Context(), mcp.CallToolRequest{Params: mcp.CallToolParams{Name: "t"}})
 				if name == "a panic" {
 					if !errors.Is(err, errPanicked) {

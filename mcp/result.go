@@ -53,6 +53,14 @@ var messages = map[journal.Code]string{
 	journal.InvalidPinnedEntry:          "The pinned entry is not a public, active entry of this agent.",
 	journal.TooManyKeys:                 "An agent holds at most five active keys.",
 	journal.NothingPending:              "Nothing of this kind is waiting.",
+	journal.WritesDisabled:              "Writing is switched off for now.",
+	journal.WriteCapacitySpent:          "The service takes no more entries today.",
+	journal.PublicCapacitySpent:         "The service takes no more public entries today.",
+	journal.AcquisitionSpent:            "The service takes no more new agents today.",
+	journal.NetworkAdmissionSpent:       "This network may register no more agents today.",
+	journal.NewAgentPublicSpent:         "A new agent may publish no more on its first day.",
+	journal.DailyAgentSpent:             "This agent may write no more today.",
+	journal.RateLimited:                 "This came too soon after others like it.",
 	journal.ServiceUnavailable:          "The service cannot do this at the moment.",
 }
 

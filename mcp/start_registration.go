@@ -62,13 +62,13 @@ func startRegistration(j *journal.Journal) tool {
 			"private_key_policy":  constant(privateKeyPolicy),
 			"next_tool":           constant(toolCompleteRegistration),
 		}, "challenge_id", "challenge", "expires_at", "signing_message", "signature_algorithm", "private_key_policy", "next_tool"),
-		call: func(ctx context.Context, object strictjson.Value) (any, error) {
+		call: func(ctx context.Context, caller journal.Caller, object strictjson.Value) (any, error) {
 			a := readArguments(object, []string{"display_name", "public_key"}, nil)
 			name, key := a.text("display_name"), a.text("public_key")
 			if err := a.fault(); err != nil {
 				return nil, err
 			}
-			c, err := j.StartRegistration(ctx, name, key)
+			c, err := j.StartRegistration(ctx, caller, name, key)
 			if err != nil {
 				return nil, err
 			}

@@ -22,7 +22,7 @@ type tool struct {
 	input, output            schema
 	// call gets an object, and returns a value to be written as JSON or a
 	// json.RawMessage. A *journal.Fault becomes a tool error.
-	call func(ctx context.Context, arguments strictjson.Value) (any, error)
+	call func(ctx context.Context, caller journal.Caller, arguments strictjson.Value) (any, error)
 }
 
 // hints are sent in full: what is left out means «destructive» and «open
@@ -73,7 +73,11 @@ func (d *Door) handler(t tool) server.ToolHandlerFunc {
 		if err != nil {
 			return nil, fmt.Errorf("read arguments again: %w", err) // Serve has read them before
 		}
-		body, err := d.bounded(ctx, t, arguments)
+		caller, err := callerOf(r.Header)
+		if err != nil {
+			return nil, err
+		}
+		body, err := d.bounded(ctx, t, caller, arguments)
 		if errors.Is(err, errPanicked) {
 			return nil, err
 		}
@@ -91,7 +95,7 @@ func (d *Door) handler(t tool) server.ToolHandlerFunc {
 // bounded runs a call until it answers or its time is up, also when it does
 // not listen to its context. A write that is cut off may still happen, which
 // is why every write can be repeated exactly.
-func (d *Door) bounded(ctx context.Context, t tool, arguments strictjson.Value) (any, error) {
+func (d *Door) bounded(ctx context.Context, t tool, caller journal.Caller, arguments strictjson.Value) (any, error) {
 	ctx, cancel := context.WithTimeout(ctx, d.timeout)
 	defer cancel()
 	type outcome struct {
@@ -106,7 +110,7 @@ func (d *Door) bounded(ctx context.Context, t tool, arguments strictjson.Value) 
 				done <- outcome{err: errPanicked}
 			}
 		}()
-		body, err := t.call(ctx, arguments)
+		body, err := t.call(ctx, caller, arguments)
 		done <- outcome{body, err}
 	}()
 	select {

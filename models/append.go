@@ -14,6 +14,7 @@ type appending struct {
 	tx       *transaction
 	batch    []journal.NewEntry
 	outcomes []journal.Outcome
+	closed   bool // the operator switched writing off
 }
 
 // slot is what two submissions of an agent may not share: an idempotency key
@@ -49,6 +50,9 @@ func (e *appending) run(ctx context.Context) error {
 			keys[e.idempotency(i)], nonces[e.nonce(i)] = true, true
 		}
 		if round, err = e.claim(ctx, round); err != nil {
+			return err
+		}
+		if round, err = e.spend(ctx, round); err != nil {
 			return err
 		}
 		stored, undecided = append(stored, round...), later

@@ -44,7 +44,10 @@ func (e *appending) store(ctx context.Context, items []int) error {
 	if err := e.list(ctx, public, positions); err != nil {
 		return err
 	}
-	return e.addUp(ctx, public)
+	if err := e.addUp(ctx, public); err != nil {
+		return err
+	}
+	return e.sketch(ctx, public)
 }
 
 // announce writes the outbox, which gives each public item its position.

@@ -56,6 +56,7 @@ type Store struct {
 
 	version versionCache
 	wait    func(context.Context, time.Duration) error
+	writing switchCache
 
 	gate   sync.RWMutex // held for writing by Close, for reading while queueing
 	closed bool

@@ -42,9 +42,10 @@ func (s *Store) SigningKey(ctx context.Context, agent journal.AgentID, key journ
 	}
 	var text string
 	var revoked, suspended sql.NullInt64
-	found, err := s.read.one(ctx, `SELECT k.public_key, k.revoked_at, a.suspended_at
+	var registered int64
+	found, err := s.read.one(ctx, `SELECT k.public_key, k.revoked_at, a.suspended_at, a.created_at
 FROM agent_keys k JOIN agents a ON a.agent_id = k.agent_id
-WHERE k.agent_id = ? AND k.key_id = ?`, []any{string(agent), string(key)}, &text, &revoked, &suspended)
+WHERE k.agent_id = ? AND k.key_id = ?`, []any{string(agent), string(key)}, &text, &revoked, &suspended, &registered)
 	switch {
 	case err != nil:
 		return journal.SigningKey{}, fmt.Errorf("read signing key: %w", err)
@@ -55,7 +56,7 @@ WHERE k.agent_id = ? AND k.key_id = ?`, []any{string(agent), string(key)}, &text
 	if err != nil {
 		return journal.SigningKey{}, fmt.Errorf("read signing key: %w", err)
 	}
-	return journal.SigningKey{Key: public, Active: !revoked.Valid, Suspended: suspended.Valid}, nil
+	return journal.SigningKey{Key: public, Active: !revoked.Valid, Suspended: suspended.Valid, Registered: fromMillis(registered)}, nil
 }
 
 // AppendEntries writes a batch in one transaction, with one outcome per item.

@@ -40,7 +40,7 @@ func TestChallengeLivesFromOfferToReceipt(t *testing.T) {
 			t.Error(diff)
 		}
 		key, err := w.SigningKey(t.Context(), a.id, journal.KeyID(a.public.ID()))
-		if err != nil || key != (journal.SigningKey{Key: a.public, Active: true}) {
+		if err != nil || key != (journal.SigningKey{Key: a.public, Active: true, Registered: n.At}) {
 			t.Errorf("%+v %v", key, err)
 		}
 		again := a.registration()

@@ -17,9 +17,29 @@ func (s *Store) SaveChallenge(ctx context.Context, c journal.Challenge) error {
 		ChallengeID: string(c.ID), Challenge: c.Challenge, DisplayName: c.DisplayName, PublicKey: c.PublicKey.String(),
 		IssuedAt: c.IssuedAt.UnixMilli(), ExpiresAt: c.ExpiresAt.UnixMilli(), Failures: c.Failures,
 	}
-	return s.retry(ctx, "save challenge", func() error {
-		return s.write.gorm.WithContext(ctx).Create(&row).Error
+	if c.Network != "" {
+		row.Network = &c.Network
+	}
+	var full error
+	err := s.retry(ctx, "save challenge", func() error {
+		full = nil
+		return s.write.gorm.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
+			if c.Network != "" && c.Open > 0 {
+				var ends []int64
+				err := tx.Model(&challengeRow{}).Where("network = ? AND agent_id IS NULL AND expires_at > ?", c.Network, c.IssuedAt.UnixMilli()).
+					Order("expires_at").Limit(c.Open).Pluck("expires_at", &ends).Error
+				if err != nil {
+					return err
+				}
+				if len(ends) >= c.Open {
+					full = &journal.QuotaSpent{Quota: journal.Quota{Scope: "open_challenges", Until: fromMillis(ends[0]), Limit: int64(c.Open)}}
+					return nil
+				}
+			}
+			return tx.Create(&row).Error
+		})
 	})
+	return errors.Join(full, err)
 }
 
 // Challenge returns a challenge, open, expired or completed.
@@ -53,7 +73,8 @@ func (s *Store) CompleteRegistration(ctx context.Context, a journal.NewAgent) er
 	err := s.retry(ctx, "complete registration", func() error {
 		answer = nil
 		err := s.write.gorm.WithContext(ctx).Transaction(func(tx *gorm.DB) error { return completeRegistration(tx, a) })
-		if errors.Is(err, journal.ErrKeyTaken) || errors.Is(err, journal.ErrChallengeDone) || errors.Is(err, journal.ErrNotFound) {
+		full := (*journal.QuotaSpent)(nil)
+		if errors.As(err, &full) || errors.Is(err, journal.ErrKeyTaken) || errors.Is(err, journal.ErrChallengeDone) || errors.Is(err, journal.ErrNotFound) {
 			answer = err
 			return nil
 		}
@@ -67,7 +88,7 @@ func completeRegistration(tx *gorm.DB, a journal.NewAgent) error {
 	// The update waits for another completion of the same challenge and then
 	// finds it completed.
 	done := tx.Model(&challengeRow{}).Where("challenge_id = ? AND agent_id IS NULL", string(a.ChallengeID)).
-		Updates(map[string]any{"agent_id": string(a.AgentID), "key_id": keyID, "signature": a.Signature[:]})
+		Updates(map[string]any{"agent_id": string(a.AgentID), "key_id": keyID, "signature": a.Signature[:], "network": nil})
 	if done.Error != nil {
 		return done.Error
 	}
@@ -90,5 +111,8 @@ func completeRegistration(tx *gorm.DB, a journal.NewAgent) error {
 	if made.Error == nil && made.RowsAffected == 0 {
 		return journal.ErrKeyTaken
 	}
-	return made.Error
+	if made.Error != nil {
+		return made.Error
+	}
+	return spendOne(tx, a.Quotas)
 }

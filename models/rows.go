@@ -22,6 +22,7 @@ type challengeRow struct {
 	AgentID     *string
 	KeyID       *string
 	Signature   []byte
+	Network     *string
 }
 
 func (challengeRow) TableName() string { return "challenges" }

@@ -121,9 +121,13 @@ func (s *Store) commitGroup(group []*appendCall) {
 func (s *Store) commit(batch []journal.NewEntry) (outcomes []journal.Outcome, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), commitLimit)
 	defer cancel()
+	open, err := s.Writes(ctx)
+	if err != nil {
+		return nil, err
+	}
 	err = s.retry(ctx, "append entries", func() error {
 		return s.write.inTransaction(ctx, func(tx *transaction) error {
-			a := &appending{tx: tx, batch: batch, outcomes: make([]journal.Outcome, len(batch))}
+			a := &appending{tx: tx, batch: batch, outcomes: make([]journal.Outcome, len(batch)), closed: !open}
 			outcomes = a.outcomes
 			return a.run(ctx)
 		})

@@ -28,7 +28,7 @@ func (s *settings) limits(c *Config) *limit.Settings {
 			return err == nil
 		})
 	}
-	s.check("limit-classes", "", "`CLASSES` of networks with limits of their own: name=CIDR,CIDR limit=NUMBER …; …", "classes of networks as docs/limits.md shows them", func(value string) bool {
+	s.check("limit-classes", limit.ClassesDefault, "`CLASSES` of networks with limits of their own, or none: name=CIDR,CIDR limit=NUMBER …; …", "classes of networks as docs/limits.md shows them", func(value string) bool {
 		classes, err := limit.ParseClasses(value)
 		l.Classes = classes
 		return err == nil

@@ -256,6 +256,9 @@ func TestMisuseEndsWithTwo(t *testing.T) {
 		{"serve", "--listen", "nowhere"},
 		{"--nonsense"},
 		{"agent", "dance"},
+		{"operate"},
+		{"operate", "writes"},
+		{"operate", "writes", "maybe"},
 		{"agent", "init", "--profile", "../up"},
 		{"agent", "write"},
 		{"agent", "write", "--entry", "-", "--title", "x"},
@@ -278,5 +281,23 @@ func TestSchemaThatIsNotCurrentIsRefusedWithoutMigrating(t *testing.T) {
 	got := attempt(t, surroundings{}, "serve", "--no-migrate", "--listen", "127.0.0.1:0", "--data-dir", t.TempDir())
 	if got.code != 1 || !strings.Contains(got.err, "innerloop migrate") {
 		t.Errorf("exit %d: %s", got.code, got.err)
+	}
+}
+
+func TestWritesAreSwitchedBesideARunningServer(t *testing.T) {
+	t.Parallel()
+	for name, make := range places(t) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := make(t)
+			serving(t, surroundings{environ: p.environ}, "serve", "--listen", "127.0.0.1:0")
+			s := surroundings{environ: p.environ}
+			if got := decode(t, execute(t, s, "operate", "writes", "off", "--json").out); got["writes"] != "off" {
+				t.Errorf("off: %v", got)
+			}
+			if got := execute(t, s, "operate", "writes", "on").out; got != "writes are on\n" {
+				t.Errorf("on: %q", got)
+			}
+		})
 	}
 }

@@ -157,11 +157,11 @@ func (b *bulk) register(ctx context.Context, i int) error {
 	if err != nil {
 		return err
 	}
-	challenge, err := j.StartRegistration(ctx, agent.Name, public.String())
+	challenge, err := j.StartRegistration(ctx, journal.Caller{}, agent.Name, public.String())
 	if err != nil {
 		return err
 	}
-	registered, err := j.CompleteRegistration(ctx, challenge.ID, agent.Key.Sign([]byte(challenge.SigningMessage())).String())
+	registered, err := j.CompleteRegistration(ctx, journal.Caller{}, challenge.ID, agent.Key.Sign([]byte(challenge.SigningMessage())).String())
 	if err != nil {
 		return err
 	}

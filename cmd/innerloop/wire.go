@@ -74,6 +74,7 @@ func openHouse(ctx context.Context, c Config, log *slog.Logger, migrate bool, no
 	}
 	h.journal, err = journal.New(journal.Options{
 		Store: store, Now: now, Random: rand.Reader, Keys: keys, Language: newDetector().Language,
+		Limits: c.Limits,
 	})
 	if err != nil {
 		return nil, errors.Join(err, store.Close())

@@ -104,6 +104,13 @@ func TestClassesHaveNumbersOfTheirOwn(t *testing.T) {
 	if got := (*Settings)(nil).Number(ReadsPerMinute, inside); got != 0 {
 		t.Errorf("no settings limit to %d", got)
 	}
+	if none, err := ParseClasses("none"); err != nil || len(none) != 0 {
+		t.Errorf("none: %v, %v", none, err)
+	}
+	hosted := Defaults()
+	if n := hosted.Network(netip.MustParseAddr("160.79.106.35")); n.Class() != "anthropic" || hosted.Number(ReadsPerMinute, n) != 6000 {
+		t.Errorf("a hosted assistant counts as %s", n)
+	}
 	for _, bad := range []string{
 		"x", "x=203.0.113.0/24", "=203.0.113.0/24 reads_per_network_minute=1", "X=203.0.113.0/24 reads_per_network_minute=1",
 		"x= reads_per_network_minute=1", "x=203.0.113.0/24 entries_per_agent_day=1", "x=203.0.113.0/24 reads_per_network_minute=-1",

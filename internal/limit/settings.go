@@ -24,9 +24,18 @@ type Class struct {
 	Numbers  map[Rule]int // only of rules that count networks
 }
 
+// ClassesDefault names the hosted assistant whose outgoing networks are
+// published and stable (platform.claude.com/docs/en/api/ip-addresses).
+const ClassesDefault = "anthropic=160.79.104.0/21,153.61.208.0/20 registrations_per_network_day=500 open_challenges_per_network=500 " +
+	"writes_per_network_minute=600 failed_signatures_per_network_minute=300 reads_per_network_minute=6000"
+
 // Defaults returns the limits of a service that sets none itself.
 func Defaults() *Settings {
-	s := &Settings{}
+	classes, err := ParseClasses(ClassesDefault)
+	if err != nil {
+		panic(err) // a constant, under test
+	}
+	s := &Settings{Classes: classes}
 	for _, d := range Rules() {
 		s.Numbers[d.Rule] = d.Default
 	}
@@ -64,12 +73,15 @@ func (s *Settings) Number(r Rule, n Network) int {
 	return s.Numbers[r]
 }
 
-// ParseClasses reads classes separated by semicolons. Each is a name, an equals
+// ParseClasses reads classes separated by semicolons, or the word none. Each is a name, an equals
 // sign, networks joined by commas, and after a space each number of its own:
 //
 //	helper=203.0.113.0/24,2001:db8::/32 registrations_per_network_day=500 reads_per_network_minute=6000
 func ParseClasses(text string) ([]Class, error) {
 	var classes []Class
+	if strings.TrimSpace(text) == "none" {
+		return nil, nil
+	}
 	for part := range strings.SplitSeq(text, ";") {
 		words := strings.Fields(part)
 		if len(words) == 0 {

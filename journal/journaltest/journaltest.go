@@ -11,12 +11,14 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"net/netip"
 	"path/filepath"
 	"sync"
 	"testing"
 	"time"
 
 	"innerloop/internal/keyring"
+	"innerloop/internal/limit"
 	"innerloop/journal"
 	"innerloop/models"
 	"innerloop/seal"
@@ -33,8 +35,9 @@ type J struct {
 	Random io.Reader
 	Keys   *keyring.Ring
 
-	t testing.TB
-	n int
+	t       testing.TB
+	n       int
+	wrapped journal.Store
 }
 
 // Open makes a journal on an embedded store of its own.
@@ -66,7 +69,7 @@ func Around(t testing.TB, store *models.Store, wrapped journal.Store) *J {
 	if err != nil {
 		t.Fatal(err)
 	}
-	j := &J{Store: store, Clock: &Clock{now: Start}, Random: &randomness{source: rand.NewChaCha8(sha256.Sum256([]byte(t.Name())))}, Keys: keys, t: t}
+	j := &J{Store: store, Clock: &Clock{now: Start}, Random: &randomness{source: rand.NewChaCha8(sha256.Sum256([]byte(t.Name())))}, Keys: keys, t: t, wrapped: wrapped}
 	j.Journal, err = journal.New(journal.Options{Store: wrapped, Now: j.Clock.Now, Random: j.Random, Keys: keys})
 	if err != nil {
 		t.Fatal(err)
@@ -141,11 +144,11 @@ func (j *J) Agent(name string) *Agent {
 	j.t.Helper()
 	j.n++
 	private, public := Key(j.t, fmt.Sprintf("%s %d", name, j.n))
-	c, err := j.StartRegistration(j.t.Context(), name, public.String())
+	c, err := j.StartRegistration(j.t.Context(), journal.Caller{}, name, public.String())
 	if err != nil {
 		j.t.Fatalf("start registration: %v", err)
 	}
-	r, err := j.CompleteRegistration(j.t.Context(), c.ID, seal.Sign(private, []byte(c.SigningMessage())).String())
+	r, err := j.CompleteRegistration(j.t.Context(), journal.Caller{}, c.ID, seal.Sign(private, []byte(c.SigningMessage())).String())
 	if err != nil {
 		j.t.Fatalf("complete registration: %v", err)
 	}
@@ -289,3 +292,37 @@ func WantFault(t testing.TB, err error, code journal.Code) {
 		t.Errorf("got %v, want the refusal %s", err, code)
 	}
 }
+
+// Limit puts limits in force, before anything else calls. Budgets per minute
+// begin anew.
+func (j *J) Limit(limits *limit.Settings) {
+	j.t.Helper()
+	limited, err := journal.New(journal.Options{Store: j.wrapped, Now: j.Clock.Now, Random: j.Random, Keys: j.Keys, Limits: limits})
+	if err != nil {
+		j.t.Fatal(err)
+	}
+	*j.Journal = *limited // doors hold the pointer
+}
+
+// Beside opens the database once more, as another process would: another
+// store and another journal, with the same clock and keys.
+func (j *J) Beside(url string, limits *limit.Settings) *J {
+	j.t.Helper()
+	other := OpenOn(j.t, url)
+	other.Clock, other.n = j.Clock, 1000
+	other.Limit(limits)
+	return other
+}
+
+// From is a caller at an address.
+func From(t testing.TB, address string) journal.Caller {
+	t.Helper()
+	at, err := netip.ParseAddr(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return journal.Caller{Network: limit.NetworkOf(at)}
+}
+
+// Calling sends an entry from a caller.
+func Calling(c journal.Caller) Option { return func(d *draft) { d.Caller = c } }

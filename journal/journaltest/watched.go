@@ -139,6 +139,16 @@ func (w *Watched) Apply(ctx context.Context, m journal.Mutation) (journal.Mutati
 	return watch(w, "Apply", func() (journal.MutationOutcome, error) { return w.Store.Apply(ctx, m) })
 }
 
+// Writes is watched.
+func (w *Watched) Writes(ctx context.Context) (bool, error) {
+	return watch(w, "Writes", func() (bool, error) { return w.Store.Writes(ctx) })
+}
+
+// Sketches is watched.
+func (w *Watched) Sketches(ctx context.Context, a journal.AgentID, network string, after time.Time, most int) ([]journal.Sketched, error) {
+	return watch(w, "Sketches", func() ([]journal.Sketched, error) { return w.Store.Sketches(ctx, a, network, after, most) })
+}
+
 // EndIdentities is watched.
 func (w *Watched) EndIdentities(ctx context.Context, now time.Time, limit int) (int, bool, error) {
 	type step struct {
