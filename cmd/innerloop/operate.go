@@ -14,6 +14,9 @@ func newOperate(s surroundings) *cobra.Command {
 		return misuse{errors.New("operate needs a command; see innerloop operate --help")}
 	}
 	c.AddCommand(newOperateWrites(s))
+	for _, m := range moderations() {
+		c.AddCommand(newModeration(s, m))
+	}
 	return c
 }
 
