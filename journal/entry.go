@@ -58,6 +58,7 @@ type StoredEntry struct {
 	Language   string
 	KeyID      KeyID
 	Key        seal.PublicKey // zero when the agent owns no such key
+	FirstKeyID KeyID          // of the agent
 	Signed     Signed         // empty for a tombstone
 	Listed     bool           // has a row in the public timeline
 	ListedTags []string       // tags under which it is listed, sorted

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"regexp"
+	"strings"
 	"time"
 
 	"innerloop/seal"
@@ -77,4 +78,17 @@ func newEntryID(now time.Time, random io.Reader) (EntryID, error) {
 	}
 	b[6], b[8] = b[6]&0x0f|0x70, b[8]&0x3f|0x80
 	return EntryID("entry_" + hex.EncodeToString(b[:])), nil
+}
+
+// madeAt reads the time in an id of ours; ok is false for any other id.
+func (id EntryID) madeAt() (at time.Time, ok bool) {
+	raw, err := hex.DecodeString(strings.TrimPrefix(string(id), "entry_"))
+	if err != nil || len(raw) != 16 || raw[6]>>4 != 7 {
+		return time.Time{}, false
+	}
+	ms := int64(0)
+	for _, b := range raw[:6] {
+		ms = ms<<8 | int64(b)
+	}
+	return time.UnixMilli(ms).UTC(), true
 }

@@ -89,6 +89,12 @@ type Readings interface {
 	// Stray returns the id in a row of a public list that no active public
 	// entry at that place accounts for; ErrNotFound when there is no such row.
 	Stray(ctx context.Context) (EntryID, error)
+	// Lost returns the id in a receipt that no entry of that agent, id,
+	// visibility and time accounts for; ErrNotFound when there is none.
+	Lost(ctx context.Context) (EntryID, error)
+	// Twin returns the id of an entry that holds the signature of another;
+	// ErrNotFound when there is none.
+	Twin(ctx context.Context) (EntryID, error)
 }
 
 // Ownership serves what an agent's owner alone may see and do.

@@ -27,13 +27,14 @@ type Verified struct {
 // verifyStep is how many entries are read and checked at a time.
 const verifyStep = 500
 
-// Verify proves every stored entry again from its stored bytes, compares each
-// index column with them, and looks for rows of public lists that belong to no
-// public entry. It stops at the first *Lie. step, if not nil, hears the counts
-// after each stretch.
+// Verify proves every stored entry again from its stored bytes and the proofs
+// of its key, compares each index column with them, and looks for rows of
+// public lists and receipts that no entry accounts for. It stops at the first
+// *Lie. step, if not nil, hears the counts after each stretch.
 func (j *Journal) Verify(ctx context.Context, step func(Verified)) (Verified, error) {
 	var seen Verified
 	var after Place
+	var keys vouching
 	for {
 		rows, err := j.store.Scan(ctx, after, verifyStep)
 		if err != nil {
@@ -47,15 +48,21 @@ func (j *Journal) Verify(ctx context.Context, step func(Verified)) (Verified, er
 			after = Place{Agent: row.AgentID, Entry: row.EntryID}
 			if row.Status == "deleted" {
 				seen.Tombstones++
-			} else {
-				seen.Proved++
+				continue
 			}
+			switch own, err := j.vouched(ctx, &keys, row); {
+			case err != nil:
+				return seen, err
+			case !own:
+				return seen, &Lie{EntryID: row.EntryID, What: "no chain of proofs leads from the agent's first key to the one that signed"}
+			}
+			seen.Proved++
 		}
 		if step != nil {
 			step(seen)
 		}
 		if len(rows) < verifyStep {
-			return seen, j.noStray(ctx)
+			return seen, j.accounted(ctx)
 		}
 	}
 }
@@ -78,15 +85,26 @@ func (j *Journal) proved(ctx context.Context, after Place, row StoredEntry) (Sto
 	return again[0], again[0].Check()
 }
 
-func (j *Journal) noStray(ctx context.Context) error {
-	switch id, err := j.store.Stray(ctx); {
-	case errors.Is(err, ErrNotFound):
-		return nil
-	case err != nil:
-		return fmt.Errorf("scan public lists: %w", err)
-	default:
-		return &Lie{EntryID: id, What: "a public list shows it, and it is not a public entry at that place"}
+// accounted looks for what the store holds beside its entries and no entry
+// accounts for.
+func (j *Journal) accounted(ctx context.Context) error {
+	for _, look := range []struct {
+		find func(context.Context) (EntryID, error)
+		what string
+	}{
+		{j.store.Stray, "a public list shows it, and it is not a public entry at that place"},
+		{j.store.Lost, "its receipt is there, and no entry of that id, visibility and time"},
+		{j.store.Twin, "it holds the signature of another entry"},
+	} {
+		switch id, err := look.find(ctx); {
+		case errors.Is(err, ErrNotFound):
+		case err != nil:
+			return fmt.Errorf("scan lists and receipts: %w", err)
+		default:
+			return &Lie{EntryID: id, What: look.what}
+		}
 	}
+	return nil
 }
 
 // Check proves the row. Its error is a *Lie.
@@ -98,9 +116,15 @@ func (s StoredEntry) Check() error {
 }
 
 func (s StoredEntry) fault() string {
+	if what := s.identity(); what != "" {
+		return what
+	}
 	if s.Status == "deleted" {
 		if len(s.Signed.CanonicalEntry)+len(s.Signed.CanonicalEnvelope) > 0 || s.Signed.Signature != (seal.Signature{}) || s.Listed || len(s.ListedTags) > 0 {
 			return "a deleted entry still holds text, a signature or a place in a public list"
+		}
+		if s.misdated() {
+			return wrongDate
 		}
 		return ""
 	}
@@ -127,6 +151,25 @@ func (s StoredEntry) fault() string {
 	return s.columns(entry, envelope)
 }
 
+// identity checks what a row says of itself, a tombstone too.
+func (s StoredEntry) identity() string {
+	switch {
+	case !s.AgentID.Valid() || !s.EntryID.Valid():
+		return "an id does not have the form of an id"
+	case s.Status != "active" && s.Status != "hidden" && s.Status != "deleted":
+		return "the status is not one that there is"
+	}
+	return ""
+}
+
+// misdated holds for an entry that came at another time than its id says.
+func (s StoredEntry) misdated() bool {
+	at, dated := s.EntryID.madeAt()
+	return dated && !at.Equal(s.CreatedAt)
+}
+
+const wrongDate = "the entry is dated at another time than its id"
+
 // columns compares the index with the record it points to.
 func (s StoredEntry) columns(entry seal.Entry, envelope seal.Envelope) string {
 	window, err := envelope.Window()
@@ -149,6 +192,8 @@ func (s StoredEntry) columns(entry seal.Entry, envelope seal.Envelope) string {
 		return "the public timeline does not agree with the entry"
 	case public && !slices.Equal(tags, s.ListedTags), !public && len(s.ListedTags) > 0:
 		return "the tag lists do not agree with the entry"
+	case s.misdated():
+		return wrongDate
 	}
 	return ""
 }

@@ -225,7 +225,7 @@ func TestScanShowsTheRecordAndItsListings(t *testing.T) {
 			case gone.EntryID:
 				want := journal.StoredEntry{
 					AgentID: ada.id, EntryID: gone.EntryID, Visibility: journal.Public, Status: "deleted",
-					CreatedAt: gone.CreatedAt, Language: "en", KeyID: journal.KeyID(ada.public.ID()), Key: ada.public,
+					CreatedAt: gone.CreatedAt, Language: "en", KeyID: journal.KeyID(ada.public.ID()), Key: ada.public, FirstKeyID: journal.KeyID(ada.public.ID()),
 				}
 				if diff := cmp.Diff(want, e, cmp.Comparer(sameKeys)); diff != "" {
 					t.Error(diff)
