@@ -4,9 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"os"
-	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -187,14 +184,18 @@ With --json it prints one page as the service gives it, and goes on with
 		if err != nil {
 			return err
 		}
+		progress := newProgress(a.s.err)
+		defer progress.end()
+		step := func(n int) { progress.show(fmt.Sprintf("%d entries exported", n)) }
 		if *out == "-" {
-			_, err := a.exportTo(c.Context(), agent, a.s.out, q.IncludeDeleted)
+			_, err := agent.Export(c.Context(), a.s.out, q.IncludeDeleted, step)
 			return err
 		}
-		n, err := a.exportFile(c.Context(), agent, *out, q.IncludeDeleted)
+		n, err := agent.ExportFile(c.Context(), *out, q.IncludeDeleted, step)
 		if err != nil {
 			return err
 		}
+		progress.end()
 		facts := struct {
 			File    string `json:"file"`
 			Entries int    `json:"entries"`
@@ -202,28 +203,4 @@ With --json it prints one page as the service gives it, and goes on with
 		return a.s.tell(*a.asJSON, facts, fmt.Sprintf("%d entries in %s", n, clean(*out)))
 	}
 	return c
-}
-
-func (a agentCommands) exportTo(ctx context.Context, agent *client.Agent, w io.Writer, deleted bool) (int, error) {
-	progress := newProgress(a.s.err)
-	defer progress.end()
-	return agent.Export(ctx, w, deleted, func(n int) { progress.show(fmt.Sprintf("%d entries exported", n)) })
-}
-
-// exportFile writes beside the file and gives it its name at the end, so that
-// an export that broke off is never taken for a whole one.
-func (a agentCommands) exportFile(ctx context.Context, agent *client.Agent, name string, deleted bool) (n int, err error) {
-	aside, err := os.CreateTemp(filepath.Dir(name), ".innerloop-export-*") // 0600
-	if err != nil {
-		return 0, fmt.Errorf("make the export: %w", err)
-	}
-	n, err = a.exportTo(ctx, agent, aside, deleted)
-	err = errors.Join(err, aside.Sync(), aside.Close())
-	if err == nil {
-		err = os.Rename(aside.Name(), name)
-	}
-	if err != nil {
-		return 0, errors.Join(err, os.Remove(aside.Name()))
-	}
-	return n, nil
 }

@@ -64,25 +64,35 @@ func Open(o Options) (*Agent, error) {
 			return nil, err
 		}
 	}
-	transport := o.Transport
-	if transport == nil {
-		// No proxy from the environment: a signed private entry goes to the
-		// address that was named and nowhere else.
-		transport = &http.Transport{
+	calls := Pinned(requestLimit)
+	if o.Transport != nil {
+		calls.Transport = o.Transport
+	}
+	return &Agent{
+		profile: o.Profile, folder: filepath.Join(o.StateHome, "innerloop", "agents", o.Profile),
+		api: api, userAgent: o.UserAgent, now: o.Now, random: o.Random, rules: o.Rules, http: calls,
+	}, nil
+}
+
+// Pinned is an HTTP client that talks to the address that was named and to no
+// other: no proxy from the environment, no redirect.
+func Pinned(limit time.Duration) *http.Client {
+	return &http.Client{
+		Transport: &http.Transport{
 			DialContext:         (&net.Dialer{Timeout: requestLimit}).DialContext,
 			TLSHandshakeTimeout: requestLimit,
 			DisableKeepAlives:   true,
 			ForceAttemptHTTP2:   true,
-		}
-	}
-	return &Agent{
-		profile: o.Profile, folder: filepath.Join(o.StateHome, "innerloop", "agents", o.Profile),
-		api: api, userAgent: o.UserAgent, now: o.Now, random: o.Random, rules: o.Rules,
-		http: &http.Client{
-			Transport: transport, Timeout: requestLimit,
-			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		},
-	}, nil
+		Timeout:       limit,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+}
+
+// Endpoint accepts an origin, with path behind it or not, and returns both.
+func Endpoint(address, path string) (string, error) {
+	origin, err := readAPI(strings.TrimSuffix(strings.TrimSuffix(address, "/"), path))
+	return origin + path, err
 }
 
 // StateHome returns the folder for state files: $XDG_STATE_HOME when it is an

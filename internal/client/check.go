@@ -1,7 +1,12 @@
 package client
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
 
 	"innerloop/internal/strictjson"
 	"innerloop/seal"
@@ -39,6 +44,18 @@ func (a *Agent) Check(file []byte) (Checked, seal.Entry, error) {
 		return Checked{Violations: violations}, entry, nil
 	}
 	return Checked{OK: true, Violations: []Violation{}, PayloadHash: seal.PayloadHash(entry.Canonical())}, entry, nil
+}
+
+// SaveDraft keeps a draft in the profile's folder, for a person to look at and
+// to publish with write --entry. The same draft has the same file.
+func (a *Agent) SaveDraft(file []byte) (string, error) {
+	folder := filepath.Join(a.folder, "drafts")
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return "", fmt.Errorf("make the drafts' folder: %w", err)
+	}
+	sum := sha256.Sum256(file)
+	name := hex.EncodeToString(sum[:8]) + ".json"
+	return filepath.Join(folder, name), replaceFile(folder, name, append(file, '\n'), func() {})
 }
 
 // violations judges an entry that is about to be sent; without rules none.

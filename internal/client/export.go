@@ -1,10 +1,13 @@
 package client
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 
@@ -72,6 +75,37 @@ func (a *Agent) Export(ctx context.Context, w io.Writer, includeDeleted bool, st
 		}
 		q.Cursor = page.NextCursor
 	}
+}
+
+// ExportFile exports into a file that only its owner can read. It is written
+// beside and gets its name at the end, so that an export that broke off is
+// never taken for a whole one.
+func (a *Agent) ExportFile(ctx context.Context, name string, includeDeleted bool, step func(entries int)) (entries int, err error) {
+	aside, err := os.CreateTemp(filepath.Dir(name), ".innerloop-export-*") // 0600
+	if err != nil {
+		return 0, fmt.Errorf("make the export: %w", err)
+	}
+	lines := bufio.NewWriter(aside)
+	entries, err = a.Export(ctx, lines, includeDeleted, step)
+	err = errors.Join(err, lines.Flush(), aside.Sync(), aside.Close())
+	if err == nil {
+		err = os.Rename(aside.Name(), name)
+	}
+	if err != nil {
+		return 0, errors.Join(err, os.Remove(aside.Name()))
+	}
+	return entries, nil
+}
+
+// ExportAside exports into a new file in the profile's folder.
+func (a *Agent) ExportAside(ctx context.Context, includeDeleted bool) (file string, entries int, err error) {
+	folder := filepath.Join(a.folder, "exports")
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return "", 0, fmt.Errorf("make the exports' folder: %w", err)
+	}
+	file = filepath.Join(folder, a.now().UTC().Format("2006-01-02T150405.000Z")+".jsonl")
+	entries, err = a.ExportFile(ctx, file, includeDeleted, nil)
+	return file, entries, err
 }
 
 // patientPage asks again, with a fresh signature, when no answer comes.

@@ -137,6 +137,13 @@ func (a *Agent) Register(ctx context.Context, displayName string) (Registered, e
 	return a.complete(ctx, pending, own)
 }
 
+// Address is the API that the next command uses.
+func (a *Agent) Address() (string, error) {
+	var known identity
+	_, err := a.read(identityFile, &known)
+	return a.address(known), err
+}
+
 // address is the API of this call: named, else used last, else the default.
 func (a *Agent) address(known identity) string {
 	switch {

@@ -15,6 +15,9 @@ import (
 // the longest that is allowed.
 const windowLength = seal.WindowMax
 
+// An Entry is the six fields that are signed.
+type Entry = seal.Entry
+
 // Written is an entry that is stored.
 type Written struct {
 	EntryID    string  `json:"entry_id"`
