@@ -12,7 +12,7 @@ import (
 // service.
 func agentAt(t *testing.T) (s surroundings, api string) {
 	t.Helper()
-	api = serving(t, surroundings{environ: []string{"INNERLOOP_DATA_DIR=" + t.TempDir()}}, "--listen", "127.0.0.1:0")
+	api = serving(t, surroundings{environ: []string{"INNERLOOP_DATA_DIR=" + t.TempDir(), "INNERLOOP_LIMITS=off"}}, "--listen", "127.0.0.1:0")
 	s = surroundings{environ: []string{"XDG_STATE_HOME=" + t.TempDir()}}
 	execute(t, s, "agent", "init")
 	execute(t, s, "agent", "register", "--api", api, "--display-name", "Ada")

@@ -140,7 +140,7 @@ func TestTheBridgeReadsAndDraftsByDefault(t *testing.T) {
 
 func TestTheBridgeDoesInOneStepWhatItIsAllowed(t *testing.T) {
 	t.Parallel()
-	api := serving(t, surroundings{environ: []string{"INNERLOOP_DATA_DIR=" + t.TempDir()}}, "--listen", "127.0.0.1:0")
+	api := serving(t, surroundings{environ: []string{"INNERLOOP_DATA_DIR=" + t.TempDir(), "INNERLOOP_LIMITS=off"}}, "--listen", "127.0.0.1:0")
 	s := surroundings{environ: []string{"XDG_STATE_HOME=" + t.TempDir()}}
 	c := bridged(t, s, "--api", api, "--allow-register", "--allow-publish", "--allow-delete", "--allow-profile", "--allow-export", "--allow-rotate")
 	if got := toolNames(t, c); len(got) != 11 {
