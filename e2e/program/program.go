@@ -53,7 +53,7 @@ type Options struct {
 func (o Options) env() []string {
 	env := []string{
 		"PATH=" + os.Getenv("PATH"), "HOME=" + o.DataDir, "XDG_STATE_HOME=" + filepath.Join(o.DataDir, "state"),
-		"INNERLOOP_DATA_DIR=" + o.DataDir, "INNERLOOP_LISTEN=127.0.0.1:0",
+		"INNERLOOP_DATA_DIR=" + o.DataDir, "INNERLOOP_LISTEN=127.0.0.1:0", "INNERLOOP_LIMITS=off",
 	}
 	if o.DatabaseURL != "" {
 		// PostgreSQL refuses to start on a generated key; any 32 bytes do here.

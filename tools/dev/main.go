@@ -111,7 +111,7 @@ func (w *workshop) command(ctx context.Context, name string, args ...string) *ex
 	c := exec.CommandContext(ctx, name, args...)
 	c.Dir = w.root
 	c.Env = append(os.Environ(), "INNERLOOP_DATA_DIR="+filepath.Join(w.dir, "data"),
-		"INNERLOOP_LISTEN="+w.listen)
+		"INNERLOOP_LISTEN="+w.listen, "INNERLOOP_LIMITS=off")
 	c.Stdout, c.Stderr = os.Stdout, os.Stderr
 	return c
 }
