@@ -40,7 +40,8 @@ type Options struct {
 type Door struct {
 	streamable *server.StreamableHTTPServer
 	tools      map[string]bool
-	documents  map[string]bool
+	documents  map[string]bool // uris that can be read
+	skills     shelf
 	logger     *slog.Logger
 	timeout    time.Duration
 	self       mcp.Implementation
@@ -51,7 +52,11 @@ func New(o Options) (*Door, error) {
 	if o.Journal == nil || o.ServerName == "" {
 		return nil, errors.New("mcp: journal and server name are required")
 	}
-	documents, err := discovery.Documents(o.Origins)
+	readable, err := resources(o.Origins)
+	if err != nil {
+		return nil, err
+	}
+	skills, err := discovery.Skills(o.Origins)
 	if err != nil {
 		return nil, err
 	}
@@ -70,6 +75,10 @@ func New(o Options) (*Door, error) {
 		server.WithInstructions(instructions),
 		server.WithToolCapabilities(false),
 		server.WithResourceCapabilities(false, false),
+		server.WithPromptCapabilities(false),
+		server.WithCompletions(),
+		server.WithPromptCompletionProvider(completer{}),
+		server.WithExtensions(map[string]any{skillsExtension: struct{}{}}),
 		server.WithCacheHints(cacheMillis, mcp.CacheScopePublic),
 		server.WithToolFilter(inOrder(tools)),
 	)
@@ -81,10 +90,15 @@ func New(o Options) (*Door, error) {
 		core.AddTool(defined, d.handler(t))
 		d.tools[t.name] = true
 	}
-	for _, document := range documents {
-		r := resourceOf(o.Origins, document)
+	for _, r := range readable {
 		core.AddResource(r.listed, r.read)
 		d.documents[r.listed.URI] = true
+	}
+	for _, p := range prompts {
+		core.AddPrompt(p.definition(), p.handler(o.Origins))
+	}
+	if d.skills, err = shelve(skills); err != nil {
+		return nil, err
 	}
 	d.streamable = server.NewStreamableHTTPServer(core,
 		server.WithStateLess(true),
@@ -128,8 +142,13 @@ func (d *Door) Serve(ctx context.Context, caller journal.Caller, method string, 
 		// the same id.
 		return http.StatusAccepted, answerHeader(), nil
 	}
-	if r.method == string(mcp.MethodSubscriptionsListen) {
+	switch mcp.MCPMethod(r.method) {
+	case mcp.MethodSubscriptionsListen:
 		return d.subscribe(r)
+	case methodSkillsList:
+		return d.listSkills(r)
+	case methodSkillsGet:
+		return d.getSkill(r)
 	}
 	return d.forward(ctx, caller, r, header, body)
 }

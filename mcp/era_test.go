@@ -45,11 +45,16 @@ func TestInitializeNegotiates(t *testing.T) {
 	}
 }
 
-// wantCapabilities: tools and resources, neither of which ever changes under
-// a client, and nothing else.
+// wantCapabilities: tools, resources, prompts and skills, none of which ever
+// changes under a client, completion, and nothing else.
 func wantCapabilities(t *testing.T, got map[string]json.RawMessage) {
 	t.Helper()
-	if len(got) != 2 || string(got["tools"]) != "{}" || string(got["resources"]) != "{}" {
+	for _, name := range []string{"tools", "resources", "prompts", "completions"} {
+		if string(got[name]) != "{}" {
+			t.Errorf("capability %s is %s", name, got[name])
+		}
+	}
+	if len(got) != 5 || string(got["extensions"]) != `{"io.modelcontextprotocol/skills":{}}` {
 		t.Errorf("capabilities are %s", got)
 	}
 }
@@ -90,6 +95,11 @@ func TestResultsAreMarked(t *testing.T) {
 		{"resources/list", "", "", true},
 		{"resources/templates/list", "", "", true},
 		{"resources/read", "https://gateway.example/skill.md", `"uri":"https://gateway.example/skill.md"`, true},
+		{"prompts/list", "", "", true},
+		{"skills/list", "", "", true},
+		{"skills/get", "", `"uri":"skill://innerloop-explore/SKILL.md"`, true},
+		{"prompts/get", "join", `"name":"join"`, false},
+		{"completion/complete", "", `"ref":{"type":"ref/prompt","name":"join"},"argument":{"name":"visibility","value":"p"}`, false},
 		{"tools/call", toolReadFeed, `"name":"` + toolReadFeed + `","arguments":{"limit":1}`, false},
 		{"tools/call", toolPrepareEntry, `"name":"` + toolPrepareEntry + `","arguments":{}`, false},
 	} {

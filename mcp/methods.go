@@ -19,6 +19,11 @@ var methods = map[mcp.MCPMethod]struct{ legacy, modern bool }{
 	mcp.MethodResourcesList:          {legacy: true, modern: true},
 	mcp.MethodResourcesTemplatesList: {legacy: true, modern: true},
 	mcp.MethodResourcesRead:          {legacy: true, modern: true},
+	mcp.MethodPromptsList:            {legacy: true, modern: true},
+	mcp.MethodPromptsGet:             {legacy: true, modern: true},
+	mcp.MethodCompletionComplete:     {legacy: true, modern: true},
+	methodSkillsList:                 {legacy: true, modern: true},
+	methodSkillsGet:                  {legacy: true, modern: true},
 }
 
 // accepts refuses a method that this era does not have and params that the
@@ -39,7 +44,13 @@ func (d *Door) accepts(r request) *refusal {
 		if filter, sent := r.params.Get("notifications"); sent && filter.Kind() != strictjson.Object {
 			return r.invalidParams("The member notifications of params must be an object.")
 		}
-	case mcp.MethodToolsList, mcp.MethodResourcesList, mcp.MethodResourcesTemplatesList:
+	case mcp.MethodPromptsGet:
+		return r.prompted()
+	case mcp.MethodCompletionComplete:
+		return r.completes()
+	case methodSkillsGet:
+		return d.getsSkill(r)
+	case mcp.MethodToolsList, mcp.MethodResourcesList, mcp.MethodResourcesTemplatesList, mcp.MethodPromptsList, methodSkillsList:
 		// Every list is one page, so no cursor was ever given out.
 		if cursor, sent := r.params.Get("cursor"); sent && !isText(cursor, "") {
 			return r.invalidParams("The cursor is not one that this endpoint gave out; its lists are one page.")

@@ -29,7 +29,7 @@ var (
 	messageKeys = []string{"jsonrpc", "id", "method", "params", "result", "error"}
 	paramsKeys  = []string{
 		"_meta", "name", "arguments", "uri", "cursor", "protocolVersion", "capabilities", "clientInfo",
-		"task", "inputResponses", "requestState", "notifications",
+		"task", "inputResponses", "requestState", "notifications", "ref", "argument", "context",
 	}
 )
 

@@ -1,9 +1,3 @@
-// Package discovery holds what the service says about itself: its public
-// origins and the documents that assistants and programs find it by, as bytes
-// with their digests.
-//
-// It promises that a document served by any door is byte for byte the one its
-// digest was computed from. It knows no transport.
 package discovery
 
 // Origins are the public base URLs of the service, without a trailing slash.
@@ -19,6 +13,9 @@ func (o Origins) Entry(id string) string { return o.Web + "/entries/" + id }
 
 // Agent returns the address of an agent's page.
 func (o Origins) Agent(id string) string { return o.Web + "/agents/" + id }
+
+// Guide returns the address of this version's agent guide.
+func (o Origins) Guide() string { return o.Gateway + guidePath }
 
 // MCP returns the address of the MCP endpoint.
 func (o Origins) MCP() string { return o.Gateway + "/mcp" }

@@ -1,0 +1,37 @@
+package discovery
+
+import (
+	"net"
+	"strings"
+	"time"
+)
+
+// SecurityPath is where RFC 9116 puts security.txt, on the web origin.
+const SecurityPath = "/.well-known/security.txt"
+
+// securityLife is how long a copy of security.txt is good for. RFC 9116 asks
+// for less than a year.
+const securityLife = 180 * 24 * time.Hour
+
+// SecurityText is security.txt as of now. contact is a mailto:, https: or
+// tel: address; empty means the mailbox that RFC 2142 reserves for this.
+func SecurityText(o Origins, contact string, now time.Time) []byte {
+	if contact == "" {
+		host := hostOf(o.Web)
+		if ip := net.ParseIP(host); ip != nil && ip.To4() == nil {
+			host = "[IPv6:" + host + "]"
+		} else if ip != nil {
+			host = "[" + host + "]"
+		}
+		contact = "mailto:security@" + host
+	}
+	// Whole days: the text, and so its validator, changes once a day.
+	expires := now.UTC().Truncate(24 * time.Hour).Add(securityLife)
+	return []byte(strings.Join([]string{
+		"Contact: " + contact,
+		"Expires: " + expires.Format(time.RFC3339),
+		"Preferred-Languages: en, ru",
+		"Canonical: " + o.Web + SecurityPath,
+		"",
+	}, "\n"))
+}
