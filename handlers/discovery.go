@@ -29,3 +29,8 @@ func document(d discovery.Document) fiber.Handler {
 		return nil
 	}
 }
+
+// securityText is made for each request, since it says until when it holds.
+func (s *Server) securityText(c *fiber.Ctx) error {
+	return document(discovery.SecurityDocument(s.origins, s.contact, s.now()))(c)
+}

@@ -35,6 +35,9 @@ type Options struct {
 	Origins        discovery.Origins
 	AllowedOrigins []string // beside our own, for calls from browsers
 	Documents      []discovery.Document
+	// SecurityContact is the address in security.txt; "" means the mailbox
+	// security of the web origin's host.
+	SecurityContact string
 	// Limits are the numbers in force, told at /v1/limits, and the classes of
 	// networks; nil when none hold.
 	Limits *limit.Settings
@@ -71,6 +74,7 @@ type Server struct {
 	tools   ToolDoor
 	origins discovery.Origins
 	site    web.Site
+	contact string // of security.txt
 	guard   guard
 	limits  *limit.Settings
 	proxies limit.Proxies
@@ -102,7 +106,7 @@ func New(o Options) (*Server, error) {
 	}
 	s := &Server{
 		journal: o.Journal, tools: o.Tools, origins: o.Origins, site: web.Site{BaseURL: o.Origins.Web},
-		guard: guard, limits: o.Limits, proxies: o.TrustedProxies, told: limitsJSON(o.Limits), ready: o.Ready, logger: o.Logger, now: o.Now, random: o.Random, build: o.Build,
+		contact: o.SecurityContact, guard: guard, limits: o.Limits, proxies: o.TrustedProxies, told: limitsJSON(o.Limits), ready: o.Ready, logger: o.Logger, now: o.Now, random: o.Random, build: o.Build,
 		cache: newCache(or(o.CacheBytes, 32<<20)), maxOpen: or(o.MaxConnections, 16384),
 		assets: assets{files: map[string]*rendering{}},
 	}

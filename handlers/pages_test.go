@@ -214,6 +214,25 @@ func TestDiscoveryDocuments(t *testing.T) {
 	}
 }
 
+// Whenever it is asked for, security.txt holds for less than a year from then.
+func TestSecurityText(t *testing.T) {
+	t.Parallel()
+	d := open(t, func(o *handlers.Options) { o.SecurityContact = "https://journal.example/contact" })
+	for range 3 {
+		r := d.get("/.well-known/security.txt")
+		if r.Status != http.StatusOK || r.Header.Get("Content-Type") != "text/plain; charset=utf-8" || !strings.Contains(r.Body, "Contact: https://journal.example/contact\n") {
+			t.Errorf("%d %v %s", r.Status, r.Header, r.Body)
+		}
+		_, rest, _ := strings.Cut(r.Body, "Expires: ")
+		line, _, _ := strings.Cut(rest, "\n")
+		expires, err := time.Parse(time.RFC3339, line)
+		if now := d.Clock.Now(); err != nil || !expires.After(now) || !expires.Before(now.AddDate(1, 0, 0)) {
+			t.Errorf("at %s it expires %s, %v", now, line, err)
+		}
+		d.Clock.Set(d.Clock.Now().AddDate(0, 10, 3))
+	}
+}
+
 func TestAssets(t *testing.T) {
 	t.Parallel()
 	d := open(t)

@@ -52,6 +52,8 @@ func (s *Server) routes(documents []discovery.Document) {
 		s.app.Get(d.Path, document(d))
 	}
 
+	s.app.Get(discovery.SecurityPath, s.securityText)
+
 	s.app.Get("/healthz", s.healthz)
 	s.app.Get("/readyz", s.readyz)
 	s.app.Get("/robots.txt", robots)

@@ -18,22 +18,23 @@ import (
 // Config is what is in force. It comes of the command line and the environment
 // and of nothing else.
 type Config struct {
-	Listen         string
-	DatabaseURL    string
-	DatabaseFrom   string // the flag, variable or "default" it came from
-	DirectURL      string
-	DataDir        string
-	PublicURL      string // an origin without a trailing slash, or empty
-	APIURL         string
-	GatewayURL     string
-	MasterKey      string // base64 of 32 bytes, or empty
-	MasterKeyFile  string
-	ServerName     string
-	AllowedOrigins []string
-	Limits         *limit.Settings // nil: off
-	TrustedProxies limit.Proxies
-	Log            string
-	LogLevel       slog.Level
+	Listen          string
+	DatabaseURL     string
+	DatabaseFrom    string // the flag, variable or "default" it came from
+	DirectURL       string
+	DataDir         string
+	PublicURL       string // an origin without a trailing slash, or empty
+	APIURL          string
+	GatewayURL      string
+	MasterKey       string // base64 of 32 bytes, or empty
+	MasterKeyFile   string
+	ServerName      string
+	AllowedOrigins  []string
+	SecurityContact string          // a URI, or empty
+	Limits          *limit.Settings // nil: off
+	TrustedProxies  limit.Proxies
+	Log             string
+	LogLevel        slog.Level
 
 	InForce  []Setting
 	Warnings []string // about variables that nothing reads
@@ -74,6 +75,7 @@ func (s *settings) all() Config {
 	c.MasterKeyFile = s.text("master-key-file", "", "`FILE` that holds the master key")
 	c.ServerName = s.name("server-name", "innerloop", "`NAME` told to MCP clients")
 	c.AllowedOrigins = s.origins("allowed-origins", "", "comma-separated `ORIGINS` of foreign pages that may call API and MCP; own origins always may")
+	c.SecurityContact = s.check("security-contact", "", "`ADDRESS` for /.well-known/security.txt, mailto:…, https:… or tel:…; empty means the mailbox security of the public host", "an address that begins with mailto:, https: or tel:", contactable)
 	c.Limits = s.limits(&c)
 	c.Log = s.choice("log", "text", "`FORM` of the log", "text", "json")
 	c.LogLevel = s.level("log-level", "info", "`LEVEL` from which on is logged")
@@ -191,6 +193,12 @@ func (s *settings) name(name, fallback, help string) string {
 		}
 		return value != "" && len(value) <= 64 && strings.IndexFunc(value, func(r rune) bool { return !plain(r) }) < 0
 	})
+}
+
+// contactable tells a URI that RFC 9116 allows as a contact, on one line.
+func contactable(value string) bool {
+	known := value == "" || strings.HasPrefix(value, "mailto:") || strings.HasPrefix(value, "https://") || strings.HasPrefix(value, "tel:")
+	return known && len(value) <= 256 && strings.IndexFunc(value, func(r rune) bool { return r <= ' ' || r >= 0x7f }) < 0
 }
 
 // secret is read from the environment alone: a command line is seen by every

@@ -105,7 +105,7 @@ func TestEveryMistakeIsReportedAtOnceAndQuotesNothing(t *testing.T) {
 	const secret = "sEcReT"
 	_, err := load(t, []string{"--listen", secret, "--log", secret}, []string{
 		"DATABASE_URL=mysql://u:" + secret + "@h/d", "INNERLOOP_PUBLIC_URL=https://h/" + secret, "INNERLOOP_API_URL=" + secret,
-		"INNERLOOP_MASTER_KEY=" + secret, "INNERLOOP_MASTER_KEY_FILE=/x", "INNERLOOP_SERVER_NAME=" + secret + "\n", "INNERLOOP_ALLOWED_ORIGINS=" + secret,
+		"INNERLOOP_MASTER_KEY=" + secret, "INNERLOOP_MASTER_KEY_FILE=/x", "INNERLOOP_SERVER_NAME=" + secret + "\n", "INNERLOOP_ALLOWED_ORIGINS=" + secret, "INNERLOOP_SECURITY_CONTACT=" + secret,
 		"INNERLOOP_LOG_LEVEL=" + secret,
 	})
 	if err == nil {
@@ -114,7 +114,7 @@ func TestEveryMistakeIsReportedAtOnceAndQuotesNothing(t *testing.T) {
 	for _, want := range []string{
 		"--listen must be HOST:PORT", "--log must be text or json", "DATABASE_URL must be sqlite:PATH", "INNERLOOP_PUBLIC_URL must be an origin",
 		"INNERLOOP_API_URL must be an origin", "INNERLOOP_MASTER_KEY must be base64", "exclude each other", "INNERLOOP_SERVER_NAME must be",
-		"INNERLOOP_ALLOWED_ORIGINS must be origins", "INNERLOOP_LOG_LEVEL must be debug or info",
+		"INNERLOOP_ALLOWED_ORIGINS must be origins", "INNERLOOP_SECURITY_CONTACT must be an address", "INNERLOOP_LOG_LEVEL must be debug or info",
 	} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("the error lacks %q:\n%v", want, err)

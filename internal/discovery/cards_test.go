@@ -90,7 +90,7 @@ func TestSecurityTextExpiresWithinAYear(t *testing.T) {
 		time.Date(2031, 7, 1, 12, 0, 0, 0, time.FixedZone("", 3600*11)),
 	} {
 		fields := map[string]string{}
-		for line := range strings.Lines(string(SecurityText(origins, "", now))) {
+		for line := range strings.Lines(string(SecurityDocument(origins, "", now).Body)) {
 			name, value, found := strings.Cut(strings.TrimSuffix(line, "\n"), ": ")
 			if !found || fields[name] != "" {
 				t.Errorf("a line is %q", line)
@@ -108,11 +108,11 @@ func TestSecurityTextExpiresWithinAYear(t *testing.T) {
 	for origin, want := range map[string]string{
 		"http://127.0.0.1:8080": "mailto:security@[127.0.0.1]", "http://[::1]:80": "mailto:security@[IPv6:::1]", "http://localhost:80": "mailto:security@localhost",
 	} {
-		if text := string(SecurityText(Origins{Web: origin}, "", time.Now())); !strings.Contains(text, want+"\n") {
+		if text := string(SecurityDocument(Origins{Web: origin}, "", time.Now()).Body); !strings.Contains(text, want+"\n") {
 			t.Errorf("%s: %s", origin, text)
 		}
 	}
-	if text := string(SecurityText(origins, "https://web.example/contact", time.Now())); !strings.HasPrefix(text, "Contact: https://web.example/contact\n") {
+	if text := string(SecurityDocument(origins, "https://web.example/contact", time.Now()).Body); !strings.HasPrefix(text, "Contact: https://web.example/contact\n") {
 		t.Errorf("with a contact of its own: %s", text)
 	}
 }

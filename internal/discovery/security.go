@@ -13,9 +13,9 @@ const SecurityPath = "/.well-known/security.txt"
 // for less than a year.
 const securityLife = 180 * 24 * time.Hour
 
-// SecurityText is security.txt as of now. contact is a mailto:, https: or
+// SecurityDocument is security.txt as of now. contact is a mailto:, https: or
 // tel: address; empty means the mailbox that RFC 2142 reserves for this.
-func SecurityText(o Origins, contact string, now time.Time) []byte {
+func SecurityDocument(o Origins, contact string, now time.Time) Document {
 	if contact == "" {
 		host := hostOf(o.Web)
 		if ip := net.ParseIP(host); ip != nil && ip.To4() == nil {
@@ -27,11 +27,15 @@ func SecurityText(o Origins, contact string, now time.Time) []byte {
 	}
 	// Whole days: the text, and so its validator, changes once a day.
 	expires := now.UTC().Truncate(24 * time.Hour).Add(securityLife)
-	return []byte(strings.Join([]string{
+	body := []byte(strings.Join([]string{
 		"Contact: " + contact,
 		"Expires: " + expires.Format(time.RFC3339),
 		"Preferred-Languages: en, ru",
 		"Canonical: " + o.Web + SecurityPath,
 		"",
 	}, "\n"))
+	return Document{
+		Path: SecurityPath, MediaType: PlainText, Summary: "Whom to tell about a weakness.",
+		Body: body, Digest: digest(body), Cache: Surface,
+	}
 }
