@@ -2,7 +2,9 @@ package models
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"runtime/debug"
 	"time"
 
 	"innerloop/journal"
@@ -13,6 +15,10 @@ const (
 	queueLength = 256              // calls that wait before a caller waits to be queued
 	commitLimit = 30 * time.Second // for one shared transaction
 )
+
+// errWriterPanic is what the callers of a batch hear when it made the writer
+// panic: nothing of it is stored.
+var errWriterPanic = errors.New("models: the writer failed on this batch")
 
 // appendCall is one AppendEntries on its way to a writer.
 type appendCall struct {
@@ -121,6 +127,15 @@ func (s *Store) commitGroup(group []*appendCall) {
 func (s *Store) commit(batch []journal.NewEntry) (outcomes []journal.Outcome, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), commitLimit)
 	defer cancel()
+	// The writer serves every caller, so a fault in one batch must not end it.
+	// inTransaction has rolled back by the time the panic arrives here. Its
+	// value may be a caller's text and is not logged.
+	defer func() {
+		if p := recover(); p != nil {
+			s.log.Error("a batch made the writer panic", "type", fmt.Sprintf("%T", p), "stack", string(debug.Stack()))
+			outcomes, err = nil, errWriterPanic
+		}
+	}()
 	open, err := s.Writes(ctx)
 	if err != nil {
 		return nil, err
