@@ -102,6 +102,11 @@ func readMessage(message strictjson.Value) (request, *refusal) {
 	if r.method, ok = method.Text(); !ok || r.method == "" {
 		return r, r.malformed("The member method must be a string.")
 	}
+	for _, name := range [...]string{"result", "error"} {
+		if _, sent := message.Get(name); sent {
+			return r, r.malformed("A message that has a method is no answer: it has neither result nor error.")
+		}
+	}
 	r.notification = !hasID
 	if r.params, ok = message.Get("params"); ok && r.params.Kind() != strictjson.Object {
 		return r, r.invalidParams("The member params must be an object.")

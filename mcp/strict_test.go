@@ -34,6 +34,8 @@ func TestMalformedMessages(t *testing.T) {
 		{"no method", `{"jsonrpc":"2.0","id":1}`, 400, -32600, "1"},
 		{"an answer nobody waits for", `{"jsonrpc":"2.0","id":1,"result":{}}`, 400, -32600, "1"},
 		{"an error nobody waits for", `{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"x"}}`, 400, -32600, "1"},
+		{"a question and an answer in one", `{"jsonrpc":"2.0","id":1,"method":"ping","result":{}}`, 400, -32600, "1"},
+		{"a question and an error in one", `{"jsonrpc":"2.0","id":1,"method":"ping","error":null}`, 400, -32600, "1"},
 		{"no jsonrpc", `{"id":1,"method":"tools/list"}`, 400, -32600, "1"},
 		{"another jsonrpc", `{"jsonrpc":"1.0","id":1,"method":"tools/list"}`, 400, -32600, "1"},
 		{"jsonrpc as a number", `{"jsonrpc":2.0,"id":1,"method":"tools/list"}`, 400, -32600, "1"},
