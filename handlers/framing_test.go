@@ -74,6 +74,7 @@ func TestRequestsWithTwoReadings(t *testing.T) {
 		"a space in the target":           "GET /healthz /x" + head + "\r\n",
 		"a control in the target":         "GET /healthz\x01" + head + "\r\n",
 		"another HTTP":                    "GET /healthz HTTP/2.0\r\nHost: 127.0.0.1\r\nConnection: keep-alive\r\n\r\n",
+		"a line feed in a chunk's size":   "POST /v1/entries" + head + "Transfer-Encoding: chunked\r\n\r\n2;a\nb\r\n{}\r\n0\r\n\r\n",
 		"a field after the body":          "POST /v1/entries" + head + "Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\nIdempotency-Key: late\r\n\r\n",
 		"a field after the body, twice":   "POST /v1/entries" + head + "X-Forwarded-For: 192.0.2.1\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\nX-Forwarded-For: 203.0.113.9\r\n\r\n",
 		"a field after the body, told of": "POST /v1/entries" + head + "Trailer: Idempotency-Key\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\nIdempotency-Key: late\r\n\r\n",
