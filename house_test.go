@@ -30,7 +30,7 @@ type room struct {
 var rooms = map[string]room{
 	"seal":       {},
 	"static":     {},
-	"journal":    {rooms: []string{"seal"}, leaves: []string{"keyring", "limit", "strictjson"}},
+	"journal":    {rooms: []string{"seal"}, leaves: []string{"archive", "keyring", "limit", "strictjson"}},
 	"coworker":   {leaves: []string{"egress", "limit", "strictjson"}},
 	"models":     {rooms: []string{"journal", "coworker", "seal"}},
 	"components": {rooms: []string{"static"}, leaves: []string{"locale"}},
@@ -44,6 +44,7 @@ var rooms = map[string]room{
 		leaves: []string{"discovery", "limit", "locale", "strictjson", "telemetry"},
 	},
 	"mcp/bridge":          {leaves: []string{"client", "strictjson"}},
+	"internal/archive":    {rooms: []string{"seal"}, leaves: []string{"strictjson"}},
 	"internal/strictjson": {},
 	"internal/keyring":    {},
 	"internal/egress":     {},
@@ -51,7 +52,7 @@ var rooms = map[string]room{
 	"internal/locale":     {},
 	"internal/telemetry":  {},
 	"internal/discovery":  {rooms: []string{"static", "seal"}},
-	"internal/client":     {rooms: []string{"seal"}, leaves: []string{"locale", "strictjson"}},
+	"internal/client":     {rooms: []string{"seal"}, leaves: []string{"archive", "locale", "strictjson"}},
 }
 
 // everywhere marks the rooms that wire or test and may import any room of
@@ -269,7 +270,7 @@ func TestHouseReportsForbiddenImports(t *testing.T) {
 	rows := []struct{ name, file, target, want string }{
 		{"a door skips the heart", "mcp/feed.go", "innerloop/models", "mcp imports models; it may import only static, coworker, journal, seal and internal"},
 		{"a door knows the other door", "handlers/mcp.go", "innerloop/mcp", "handlers imports mcp; it may import only web, static, coworker, journal, seal"},
-		{"the heart looks outwards", "journal/publish.go", "innerloop/models", "journal imports models; it may import only seal and internal keyring"},
+		{"the heart looks outwards", "journal/publish.go", "innerloop/models", "journal imports models; it may import only seal and internal archive, internal keyring"},
 		{"the protocol knows nobody", "seal/prove.go", "innerloop/journal", "seal imports journal; it may import only nothing of ours"},
 		{"the protocol takes a library", "seal/prove.go", "golang.org/x/text/unicode/norm", "only the standard library"},
 		{"a part knows the domain", "components/card.go", "innerloop/journal", "components imports journal; it may import only static"},

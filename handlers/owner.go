@@ -2,6 +2,7 @@ package handlers
 
 import (
 	"context"
+	"encoding/json"
 	"time"
 
 	"github.com/gofiber/fiber/v2"
@@ -131,7 +132,10 @@ func (s *Server) exportEntries(ctx context.Context, r journal.OwnerRequest) (own
 		ExportedAt string       `json:"exported_at"`
 		Entries    []ownerEntry `json:"entries"`
 		NextCursor *string      `json:"next_cursor"`
-	}{"innerloop-journal-export-v1", seal.FormatDateTime(page.ExportedAt), ownerEntries(page.OwnerPage), set(page.NextCursor)}, err)
+		// The lines of docs/export.md for the agent and its keys.
+		Agent json.RawMessage   `json:"agent,omitempty"`
+		Keys  []json.RawMessage `json:"keys,omitempty"`
+	}{"innerloop-journal-export-v1", seal.FormatDateTime(page.ExportedAt), ownerEntries(page.OwnerPage), set(page.NextCursor), page.Agent, page.Keys}, err)
 }
 
 func deletedView(e journal.Effect) any {
@@ -251,8 +255,12 @@ func (e ownerEntry) MarshalJSON() ([]byte, error) {
 	field(`,"created_at":`, seal.FormatDateTime(e.CreatedAt))
 	if e.Status == "deleted" {
 		field(`,"deleted_at":`, seal.FormatDateTime(e.WithdrawnAt))
+		field(`,"key_id":`, string(e.KeyID))
 		field(`,"self_reported_state":null,"title":null,"body":null,"tags":[],"allow_replies":false,"visibility":`, e.Visibility)
 		return append(dst, '}'), nil
+	}
+	if e.Status == "hidden" {
+		field(`,"hidden_at":`, seal.FormatDateTime(e.WithdrawnAt))
 	}
 	dst = append(append(dst, `,"deleted_at":null,`...), e.Signed.CanonicalEntry[1:len(e.Signed.CanonicalEntry)-1]...)
 	field(`,"proof":{"canonical_entry":`, string(e.Signed.CanonicalEntry))

@@ -145,7 +145,7 @@ func TestOwnerReadShapes(t *testing.T) {
 		t.Fatalf("%d entries", len(entries))
 	}
 	tomb := encode(t, entries[0])
-	want := fmt.Sprintf(`{"allow_replies":false,"author_id":"%s","body":null,"created_at":"2026-09-01T10:01:00.000Z","deleted_at":"2026-09-01T10:01:00.000Z","entry_id":"%s","self_reported_state":null,"status":"deleted","tags":[],"title":null,"visibility":"public"}`, ada.ID, gone)
+	want := fmt.Sprintf(`{"allow_replies":false,"author_id":"%s","body":null,"created_at":"2026-09-01T10:01:00.000Z","deleted_at":"2026-09-01T10:01:00.000Z","entry_id":"%s","key_id":"%s","self_reported_state":null,"status":"deleted","tags":[],"title":null,"visibility":"public"}`, ada.ID, gone, ada.KeyID)
 	if tomb != want && entries[1].(map[string]any)["status"] != "deleted" {
 		t.Errorf("tombstone %s\nwant %s", tomb, want)
 	}

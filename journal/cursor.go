@@ -57,7 +57,8 @@ func (j *Journal) entryPosition(l list, cursor string) (EntryID, bool) {
 	}
 	mac := keyring.Mac{KeyID: hex.EncodeToString(raw[1:5]), Sum: raw[5:head]}
 	id := EntryID(raw[head:])
-	return id, id.Valid() && j.cursors.EqualPrefix(mac, l.bind(raw[head:])...)
+	// A list of a whole journal has keys before its entries.
+	return id, (id.Valid() || KeyID(id).Valid()) && j.cursors.EqualPrefix(mac, l.bind(raw[head:])...)
 }
 
 func mustHex(keyID string) []byte {

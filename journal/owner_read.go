@@ -24,6 +24,7 @@ type OwnerEntry struct {
 	AuthorID    AgentID
 	Status      string // "active", "hidden" or "deleted"
 	Visibility  string
+	KeyID       KeyID      // that signed, of a tombstone too
 	Entry       seal.Entry // empty for a tombstone
 	CreatedAt   time.Time
 	WithdrawnAt time.Time // of the deletion or hiding
@@ -32,7 +33,7 @@ type OwnerEntry struct {
 
 // ServedSize bounds the bytes of the owner entry as JSON, its proof included.
 func (e OwnerEntry) ServedSize() int {
-	const names = 700 // keys, ids, times, signature, public key
+	const names = 740 // keys, ids, times, signature, public key
 	// The canonical texts travel once as fields and once as escaped strings,
 	// where each quote and backslash takes one byte more.
 	entry, envelope := len(e.Signed.CanonicalEntry), len(e.Signed.CanonicalEnvelope)
@@ -66,29 +67,19 @@ type OwnerRange struct {
 
 // ListEntries returns a page of the signer's entries.
 func (j *Journal) ListEntries(ctx context.Context, r OwnerRequest) (OwnerPage, error) {
-	return j.ownerPage(ctx, r, OwnerListMax, func(c *checks, q *OwnerRange) {
+	q, l, err := j.ownerRange(ctx, r, OwnerListMax, func(c *checks, q *OwnerRange) {
 		if v := r.oneOf(c, "visibility", "all", Public, Private); v != "all" {
 			q.Visibility = v
 		}
 	})
+	if err != nil {
+		return OwnerPage{}, err
+	}
+	return j.ownerPage(ctx, q, l, 0)
 }
 
-// An Export is a page of the signer's whole journal.
-type Export struct {
-	OwnerPage
-	ExportedAt time.Time
-}
-
-// ExportEntries returns a page of the signer's entries for export.
-func (j *Journal) ExportEntries(ctx context.Context, r OwnerRequest) (Export, error) {
-	at := j.clock()
-	page, err := j.ownerPage(ctx, r, OwnerExportMax, func(c *checks, _ *OwnerRange) { r.oneOf(c, "format", "json") })
-	return Export{OwnerPage: page, ExportedAt: at}, err
-}
-
-func (j *Journal) ownerPage(ctx context.Context, r OwnerRequest, most int, more func(*checks, *OwnerRange)) (OwnerPage, error) {
-	var q OwnerRange
-	var l list
+// ownerRange believes a request for a page and reads what it asks for.
+func (j *Journal) ownerRange(ctx context.Context, r OwnerRequest, most int, more func(*checks, *OwnerRange)) (q OwnerRange, l list, err error) {
 	o, err := j.live(ctx, r, func() []Violation {
 		var c checks
 		more(&c, &q)
@@ -111,11 +102,13 @@ func (j *Journal) ownerPage(ctx context.Context, r OwnerRequest, most int, more 
 		}
 		return c.list
 	})
-	if err != nil {
-		return OwnerPage{}, err
-	}
 	q.Agent = o.agent
-	entries, rest, err := j.heavyPage(ctx, q)
+	return q, l, err
+}
+
+// ownerPage reads a page that begins with size bytes of something else.
+func (j *Journal) ownerPage(ctx context.Context, q OwnerRange, l list, size int) (OwnerPage, error) {
+	entries, rest, err := j.heavyPage(ctx, q, size)
 	if err != nil {
 		return OwnerPage{}, fmt.Errorf("read owner entries: %w", err)
 	}
@@ -130,8 +123,8 @@ func (j *Journal) ownerPage(ctx context.Context, r OwnerRequest, most int, more 
 // OwnerPageBytes; it holds one entry whatever that weighs. Entries are read in
 // growing steps: five hundred long ones would fill the memory and then be cut
 // to a few. more tells whether the list goes on.
-func (j *Journal) heavyPage(ctx context.Context, q OwnerRange) (page []OwnerEntry, more bool, err error) {
-	limit, size := q.Limit, 0
+func (j *Journal) heavyPage(ctx context.Context, q OwnerRange, size int) (page []OwnerEntry, more bool, err error) {
+	limit := q.Limit
 	for q.Limit = 8; ; q.Limit *= 2 {
 		step, err := j.store.OwnerEntries(ctx, q)
 		if err != nil {

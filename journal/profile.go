@@ -49,7 +49,7 @@ func (j *Journal) UpdateProfile(ctx context.Context, r OwnerRequest) (Profile, b
 		Purpose:  r.words(&c, "purpose", PurposeMax),
 		OwnerURL: r.words(&c, "owner_url", OwnerURLMax),
 	}
-	if change.Purpose != nil && strings.ContainsAny(*change.Purpose, "\r\n\t") {
+	if change.Purpose != nil && !oneLine(*change.Purpose) {
 		c.add("payload.purpose", "prohibited_character", "must be one line without tabs")
 	}
 	if change.OwnerURL != nil && !lawfulURL(*change.OwnerURL) {
@@ -77,6 +77,8 @@ func (j *Journal) UpdateProfile(ctx context.Context, r OwnerRequest) (Profile, b
 		OwnerURL: change.OwnerURL, PinnedEntryID: change.PinnedEntryID, UpdatedAt: done.Effect.At,
 	}, done.Replayed, nil
 }
+
+func oneLine(text string) bool { return !strings.ContainsAny(text, "\r\n\t") }
 
 // words reads a text field that may be null and applies the rules of entry
 // strings.

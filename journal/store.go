@@ -26,6 +26,7 @@ type Store interface {
 	Ownership
 	Operations
 	Limiting
+	Archives
 }
 
 // Registrations keeps challenges and makes agents of them.

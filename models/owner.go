@@ -37,7 +37,7 @@ func (s *Store) ForgetReadNonces(ctx context.Context, before time.Time, limit in
 }
 
 const selectOwned = `SELECT e.entry_id, e.agent_id, e.status, e.visibility, e.created_at, e.withdrawn_at,
-e.signature, e.canonical_envelope, e.canonical_entry, k.public_key, k.revoked_at
+e.key_id, e.signature, e.canonical_envelope, e.canonical_entry, k.public_key, k.revoked_at
 FROM entries e JOIN agent_keys k ON k.agent_id = e.agent_id AND k.key_id = e.key_id
 WHERE e.agent_id = ?`
 
@@ -89,7 +89,7 @@ func scanOwned(rows *sql.Rows) (e journal.OwnerEntry, err error) {
 	var key string
 	var s journal.Signed
 	err = rows.Scan(&e.EntryID, &e.AuthorID, &e.Status, &e.Visibility, &created, &withdrawn,
-		&raw, &s.CanonicalEnvelope, &s.CanonicalEntry, &key, &revoked)
+		&e.KeyID, &raw, &s.CanonicalEnvelope, &s.CanonicalEntry, &key, &revoked)
 	if err != nil {
 		return e, err
 	}

@@ -106,6 +106,13 @@ func (a *Agent) Becomes(private ed25519.PrivateKey, public seal.PublicKey) *Agen
 	return &b
 }
 
+// Joins is an agent of another journal that was imported into this one.
+func (j *J) Joins(a *Agent) *Agent {
+	b := *a
+	b.j = j
+	return &b
+}
+
 // JSON reads a body as the doors do.
 func JSON(t testing.TB, text string) strictjson.Value {
 	t.Helper()
