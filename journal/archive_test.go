@@ -243,6 +243,8 @@ func TestImportRefusesByName(t *testing.T) {
 		{"a tombstone twice", twice(tomb), archive.DuplicateID},
 		{"an agent twice", twice(ada), archive.MissingLink},
 		{"an entry dated elsewhere", with(entry, `"created_at":"2026-09-01T10:`, `"created_at":"2026-09-01T11:`), archive.Dates},
+		{"an entry dated a moment elsewhere", with(entry, `"created_at":"`+between(lines[entry], `"created_at":"`, `Z"`), `"created_at":"`+strings.Replace(between(lines[entry], `"created_at":"`, `Z"`), ".000", ".001", 1)), archive.Dates},
+		{"a tombstone dated elsewhere", with(tomb, `"created_at":"2026-09-01T10:`, `"created_at":"2026-09-01T11:`), archive.Dates},
 		{"a private entry that is hidden", with(line(`"title":"private"`), `"status":"active","created_at":"`+between(lines[line(`"title":"private"`)], `"created_at":"`, `"`)+`","hidden_at":null`, `"status":"hidden","created_at":"`+between(lines[line(`"title":"private"`)], `"created_at":"`, `"`)+`","hidden_at":"2026-09-01T12:00:00.000Z"`), archive.NotPublic},
 		{"a pin that was hidden", with(ada, id(line("light")), id(hidden)), archive.UnknownPin},
 		{"a profile against the rules", with(ada, "https://example.org/ada", "http://example.org/ada"), archive.ProfileRules},

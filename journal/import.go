@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"time"
 
 	"innerloop/internal/archive"
 	"innerloop/seal"
@@ -77,6 +78,9 @@ func (p *importPlan) take(at archive.Place, r archive.Record) error {
 	case archive.Key:
 		last.Keys = append(last.Keys, r)
 	case archive.Entry:
+		if misdated(r.EntryID, r.CreatedAt) {
+			return archive.Break(at, r, archive.Dates)
+		}
 		entry, err := seal.ParseEntry(r.Canonical)
 		if err != nil || len(CheckEntry(entry)) > 0 {
 			return archive.Break(at, r, archive.EntryRules)
@@ -86,9 +90,17 @@ func (p *importPlan) take(at archive.Place, r archive.Record) error {
 		}
 		p.entries = append(p.entries, importedPlace{at, r.CreatedAt.UnixMilli(), r.EntryID})
 	case archive.Tombstone:
+		if misdated(r.EntryID, r.CreatedAt) {
+			return archive.Break(at, r, archive.Dates)
+		}
 		p.entries = append(p.entries, importedPlace{at, r.CreatedAt.UnixMilli(), r.EntryID})
 	}
 	return nil
+}
+
+// misdated holds for an entry that came at another time than its id says.
+func misdated(id string, at time.Time) bool {
+	return StoredEntry{EntryID: EntryID(id), CreatedAt: at}.misdated()
 }
 
 // lawfulProfile applies the rules of protocol 3.5.
