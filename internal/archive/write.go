@@ -105,7 +105,7 @@ func (e Entry) Line() []byte {
 
 // Line is the tombstone as one line.
 func (t Tombstone) Line() []byte {
-	return append(begin(typeTombstone).text("entry_id", t.EntryID).text("author_id", t.AgentID).text("visibility", t.Visibility).
+	return append(begin(typeTombstone).text("entry_id", t.EntryID).text("author_id", t.AgentID).text("status", "deleted").text("visibility", t.Visibility).
 		text("key_id", t.KeyID).time("created_at", t.CreatedAt).time("deleted_at", t.DeletedAt), '}')
 }
 
