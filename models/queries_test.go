@@ -42,7 +42,7 @@ func TestReadsTakeAFixedNumberOfStatements(t *testing.T) {
 				_, err := w.SigningKey(t.Context(), author, journal.KeyID(agents[0].public.ID()))
 				return err
 			}},
-			"scan":        {5, func() error { _, err := w.Scan(t.Context(), journal.Place{}, 40); return err }},
+			"scan": {5, func() error { _, err := w.Scan(t.Context(), journal.Place{}, 40); return err }},
 			// One of them reads the switch for writes, when its lease is over.
 			"publication": {11, func() error { w.publish(agents[0].writes(journal.Public, "one", "a", "b", "c")); return nil }},
 			"batch of 128": {13, func() error {
