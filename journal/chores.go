@@ -7,14 +7,15 @@ import (
 
 // How many rows one transaction of a chore takes.
 const (
-	endingStep = 200 // entries erased
-	nonceStep  = 500 // nonces forgotten
+	endingStep  = 200 // entries erased
+	nonceStep   = 500 // nonces forgotten
+	messageStep = 200 // messages forgotten with their replies
 )
 
 // Chores does what is due by time alone: it ends identities whose deletion
-// waited long enough, and forgets the nonces of reads whose window is over. It
-// works in small transactions, may be stopped anywhere, and may run in several
-// processes at once.
+// waited long enough, and forgets the nonces of reads whose window is over and
+// messages whose time is. It works in small transactions, may be stopped
+// anywhere, and may run in several processes at once.
 func (j *Journal) Chores(ctx context.Context) error {
 	if _, err := j.EndIdentities(ctx); err != nil {
 		return err
@@ -22,13 +23,21 @@ func (j *Journal) Chores(ctx context.Context) error {
 	if _, err := j.Tidy(ctx); err != nil {
 		return err
 	}
+	if err := inSteps(nonceStep, func(limit int) (int, error) { return j.store.ForgetReadNonces(ctx, j.clock(), limit) }); err != nil {
+		return fmt.Errorf("forget nonces: %w", err)
+	}
+	if err := inSteps(messageStep, func(limit int) (int, error) { return j.store.ForgetMessages(ctx, j.clock(), limit) }); err != nil {
+		return fmt.Errorf("forget messages: %w", err)
+	}
+	return nil
+}
+
+// inSteps repeats a step until one finds less to do than it may.
+func inSteps(limit int, step func(limit int) (int, error)) error {
 	for {
-		n, err := j.store.ForgetReadNonces(ctx, j.clock(), nonceStep)
-		if err != nil {
-			return fmt.Errorf("forget nonces: %w", err)
-		}
-		if n < nonceStep {
-			return nil
+		n, err := step(limit)
+		if err != nil || n < limit {
+			return err
 		}
 	}
 }

@@ -38,6 +38,9 @@ type Journal struct {
 	limits   *limit.Settings
 	meters   meters
 	sketcher *limit.Sketcher
+	messages keyring.Key // hashes the content of messages
+	replies  keyring.Key // encrypts their replies
+	turns    *turns
 	decoy    seal.PublicKey
 }
 
@@ -56,6 +59,14 @@ func New(o Options) (*Journal, error) {
 		return nil, err
 	}
 	cursors, err := o.Keys.For("cursor")
+	if err != nil {
+		return nil, err
+	}
+	messages, err := o.Keys.For("a2a digest")
+	if err != nil {
+		return nil, err
+	}
+	replies, err := o.Keys.For("a2a reply")
 	if err != nil {
 		return nil, err
 	}
@@ -81,8 +92,9 @@ func New(o Options) (*Journal, error) {
 	}
 	return &Journal{
 		store: o.Store, now: o.Now, random: o.Random, language: language,
-		receipts: receipts, cursors: cursors, decoy: decoy,
+		receipts: receipts, cursors: cursors, messages: messages, replies: replies, decoy: decoy,
 		networks: networks, limits: o.Limits, meters: newMeters(), sketcher: sketcher,
+		turns: &turns{busy: map[Digest]chan struct{}{}},
 	}, nil
 }
 

@@ -42,6 +42,10 @@ type Published struct {
 // transaction. One result per submission, in order; the error is a failure of
 // the store for the whole batch.
 func (j *Journal) PublishEntries(ctx context.Context, batch []Submission) ([]Published, error) {
+	return j.publishEntries(ctx, batch, nil)
+}
+
+func (j *Journal) publishEntries(ctx context.Context, batch []Submission, message claim) ([]Published, error) {
 	results := make([]Published, len(batch))
 	admitted := make([]NewEntry, 0, len(batch))
 	places := make([]int, 0, len(batch))
@@ -58,6 +62,9 @@ func (j *Journal) PublishEntries(ctx context.Context, batch []Submission) ([]Pub
 	}
 	if len(admitted) == 0 {
 		return results, nil
+	}
+	if err := message.take(ctx); err != nil {
+		return nil, err
 	}
 	outcomes, err := j.store.AppendEntries(ctx, admitted)
 	if err != nil {

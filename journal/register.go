@@ -29,6 +29,10 @@ func (c Challenge) SigningMessage() string {
 // not tell whether the key is known: that is answered after proof of
 // possession alone.
 func (j *Journal) StartRegistration(ctx context.Context, caller Caller, displayName, publicKey string) (Challenge, error) {
+	return j.startRegistration(ctx, caller, displayName, publicKey, nil)
+}
+
+func (j *Journal) startRegistration(ctx context.Context, caller Caller, displayName, publicKey string, message claim) (Challenge, error) {
 	if violations := CheckDisplayName(displayName); len(violations) > 0 {
 		return Challenge{}, invalid(violations)
 	}
@@ -59,6 +63,9 @@ func (j *Journal) StartRegistration(ctx context.Context, caller Caller, displayN
 		DisplayName: displayName, PublicKey: key, IssuedAt: now, ExpiresAt: now.Add(challengeLife),
 		Network: j.networkSubject(caller, "challenges"), Open: j.limits.Number(limit.OpenChallenges, caller.Network),
 	}
+	if err := message.take(ctx); err != nil {
+		return Challenge{}, err
+	}
 	err = j.store.SaveChallenge(ctx, c)
 	if full := (*QuotaSpent)(nil); errors.As(err, &full) {
 		return Challenge{}, slowDown("too many registrations from this network are open; complete one, or let it expire", max(full.Quota.Until.Sub(now), time.Second))
@@ -82,6 +89,10 @@ type Registration struct {
 // challenge and signature are answered with the same agent for ever, however
 // long after the challenge expired (protocol 5.4).
 func (j *Journal) CompleteRegistration(ctx context.Context, caller Caller, id ChallengeID, signature string) (Registration, error) {
+	return j.completeRegistration(ctx, caller, id, signature, nil)
+}
+
+func (j *Journal) completeRegistration(ctx context.Context, caller Caller, id ChallengeID, signature string, message claim) (Registration, error) {
 	if !id.Valid() {
 		return Registration{}, Refuse(InvalidRequest, "challenge_id must be a UUID")
 	}
@@ -120,6 +131,9 @@ func (j *Journal) CompleteRegistration(ctx context.Context, caller Caller, id Ch
 	}
 	agent, err := newAgentID(j.random)
 	if err != nil {
+		return Registration{}, err
+	}
+	if err := message.take(ctx); err != nil {
 		return Registration{}, err
 	}
 	err = j.store.CompleteRegistration(ctx, NewAgent{

@@ -27,6 +27,7 @@ type Store interface {
 	Operations
 	Limiting
 	Archives
+	Messages
 }
 
 // Registrations keeps challenges and makes agents of them.
