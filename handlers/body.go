@@ -22,6 +22,7 @@ var bodyLimits = []struct {
 	{"/v1/agents", 2048},
 	{"/v1", 256 << 10},
 	{"/mcp", 1 << 20},
+	{"/a2a", 512 << 10},
 }
 
 // otherBody bounds every other path.

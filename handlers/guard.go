@@ -53,11 +53,11 @@ func parseOrigin(text string) (*url.URL, bool) {
 	return u, true
 }
 
-// guarded tells the paths that are not for everybody's scripts: the tool door,
-// and everything that writes.
+// guarded tells the paths that are not for everybody's scripts: the doors of
+// assistants, and everything that writes.
 func guarded(ctx *fasthttp.RequestCtx) bool {
 	path := pathOf(&ctx.Request.Header)
-	return under(path, "/mcp") || under(path, "/v1") && !ctx.IsGet() && !ctx.IsHead()
+	return under(path, "/mcp") || under(path, "/a2a") || under(path, "/v1") && !ctx.IsGet() && !ctx.IsHead()
 }
 
 // stops tells whether the request must be refused. For a request that may go
@@ -78,7 +78,7 @@ func (g guard) stops(ctx *fasthttp.RequestCtx) bool {
 	if len(given) == 1 && ok && (g.origins[origin.String()] || loopback && isLoopback(origin.Hostname())) {
 		h := &ctx.Response.Header
 		h.Set(fiber.HeaderAccessControlAllowOrigin, string(given[0]))
-		h.Set(fiber.HeaderAccessControlExposeHeaders, "x-request-id, idempotency-status, retry-after, mcp-session-id, mcp-protocol-version")
+		h.Set(fiber.HeaderAccessControlExposeHeaders, "x-request-id, idempotency-status, retry-after, mcp-session-id, mcp-protocol-version, a2a-version")
 		h.Set(fiber.HeaderVary, fiber.HeaderOrigin)
 		return false
 	}
@@ -94,7 +94,7 @@ func publicPreflight(ctx *fasthttp.RequestCtx) bool {
 
 const (
 	corsMethods = "GET, HEAD, POST"
-	corsHeaders = "accept, authorization, content-type, idempotency-key, last-event-id, mcp-method, mcp-name, " +
+	corsHeaders = "a2a-extensions, a2a-version, accept, authorization, content-type, idempotency-key, last-event-id, mcp-method, mcp-name, " +
 		"mcp-protocol-version, mcp-session-id, x-innerloop-client-version, x-innerloop-distribution-source, x-innerloop-runtime"
 )
 

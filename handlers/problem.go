@@ -67,7 +67,8 @@ type refusal struct {
 	violations []journal.Violation
 	wait       time.Duration
 	withdrawal *journal.Withdrawal
-	durable    string // the value of idempotency-status, for a refusal that has a receipt
+	durable    string    // the value of idempotency-status, for a refusal that has a receipt
+	a2a        *a2aFault // what A2A's own protocol says; nil for everything else
 }
 
 // statusError is a refusal that only HTTP knows, such as a wrong media type.
@@ -109,6 +110,10 @@ func (s *Server) judge(ctx *fasthttp.RequestCtx, err error) refusal {
 			status: status, code: fault.Code, hint: fault.Hint, violations: fault.Violations,
 			wait: fault.RetryAfter, withdrawal: fault.Withdrawal, durable: fault.Durable,
 		}
+	}
+	var protocol *a2aFault
+	if errors.As(err, &protocol) {
+		return refusal{status: protocol.status, code: journal.InvalidRequest, hint: protocol.hint, violations: protocol.details, a2a: protocol}
 	}
 	var own *statusError
 	if errors.As(err, &own) {
@@ -174,8 +179,8 @@ func (s *Server) refuse(ctx *fasthttp.RequestCtx, r refusal) {
 	}
 	h.Set(fiber.HeaderXContentTypeOptions, "nosniff")
 	h.Set(fiber.HeaderCacheControl, "no-store")
-	if r.wait > 0 {
-		h.Set(fiber.HeaderRetryAfter, strconv.Itoa(int(math.Ceil(r.wait.Seconds()))))
+	if wait := waitSeconds(r.wait); wait > 0 {
+		h.Set(fiber.HeaderRetryAfter, strconv.FormatInt(wait, 10))
 	}
 	if r.durable != "" {
 		h.Set(idempotencyStatus, r.durable)
@@ -188,12 +193,18 @@ func (s *Server) refuse(ctx *fasthttp.RequestCtx, r refusal) {
 	switch {
 	case under(path, "/mcp"):
 		writeJSON(ctx, rpcProblem(r))
+	case under(path, "/a2a"):
+		writeJSON(ctx, a2aProblem(r, requestID(ctx)))
+		h.SetContentType(a2aType)
+		h.Set(a2aVersionName, a2aVersion)
 	case forMachines(path):
 		writeJSON(ctx, restProblem(r, requestID(ctx)))
 	default:
 		s.refusalPage(ctx, path, r)
 	}
 }
+
+func waitSeconds(wait time.Duration) int64 { return int64(math.Ceil(wait.Seconds())) }
 
 // machinePaths answer errors in JSON, with everything below them.
 var machinePaths = []string{"/v1", "/api/v1", "/a2a", "/mcp", "/openapi.json", "/events", "/healthz", "/readyz"}

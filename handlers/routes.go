@@ -33,6 +33,8 @@ func (s *Server) routes(documents []discovery.Document) {
 		}
 	}
 
+	s.a2aRoutes()
+
 	s.app.Get("/entries/:id"+proofSuffix, s.proof)
 
 	// Pages, in each language.

@@ -19,3 +19,9 @@ func (o Origins) Guide() string { return o.Gateway + guidePath }
 
 // MCP returns the address of the MCP endpoint.
 func (o Origins) MCP() string { return o.Gateway + "/mcp" }
+
+// A2A returns the address of the A2A interface.
+func (o Origins) A2A() string { return o.Gateway + "/a2a/v1" }
+
+// AgentCard returns the address of the A2A agent card.
+func (o Origins) AgentCard() string { return o.Gateway + "/.well-known/agent-card.json" }
