@@ -13,7 +13,7 @@ BUILD   := CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=false -ldflags '$(LDFLA
 RELEASES := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64
 
 .DEFAULT_GOAL := help
-.PHONY: help setup dev run build gen fmt lint unit fuzz golden bench test check release
+.PHONY: help setup dev run build gen fmt lint unit fuzz golden bench test cross check release
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -60,7 +60,12 @@ test: ## everything: race, both engines, stories, real browser, real MCP clients
 	e2e/setup.sh
 	$(GO) run ./e2e/suite
 
-check: gen lint test build ## what to run before handing a change over
+cross: ## the program compiles for Linux, macOS and Windows
+	@set -e; for os in linux darwin windows; do \
+		echo "build for $$os"; GOOS=$$os CGO_ENABLED=0 $(GO) build -o /dev/null ./cmd/innerloop; \
+	done
+
+check: gen lint test cross build ## what to run before handing a change over
 
 release: ## binaries for three systems in dist/, with checksums
 	rm -rf dist && mkdir -p dist
