@@ -53,7 +53,7 @@ func TestAnOwnersHand(t *testing.T) {
 		t.Errorf("read: %v", own)
 	}
 	page := decode(t, execute(t, s, "agent", "export", "--json").out)
-	if keysOf(page) != "entries exported_at format next_cursor" || len(page["entries"].([]any)) != 2 {
+	if keysOf(page) != "agent entries exported_at format keys next_cursor" || len(page["entries"].([]any)) != 2 {
 		t.Errorf("export --json: %v", page)
 	}
 
