@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -28,9 +29,9 @@ func TestOfficialMCPClients(t *testing.T) {
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	suite := map[string][]string{
-		"2025-11-25": {"server-initialize", "ping", "tools-list", "resources-list", "dns-rebinding-protection"},
+		"2025-11-25": {"server-initialize", "ping", "tools-list", "resources-list", "prompts-list", "dns-rebinding-protection"},
 		"2026-07-28": {
-			"tools-list", "resources-list", "sep-2164-resource-not-found", "http-header-validation",
+			"tools-list", "resources-list", "prompts-list", "caching", "sep-2164-resource-not-found", "http-header-validation",
 			"dns-rebinding-protection", "input-required-result-missing-input-response",
 			"input-required-result-unsupported-methods", "input-required-result-ignore-extra-params",
 			"input-required-result-validate-input",
@@ -41,11 +42,7 @@ func TestConformance(t *testing.T) {
 		for _, scenario := range scenarios {
 			t.Run(revision+"/"+scenario, func(t *testing.T) {
 				results := t.TempDir()
-				command := exec.CommandContext(t.Context(), nodeBinary(t),
-					"node_modules/@modelcontextprotocol/conformance/dist/index.js", "server",
-					"--url", server.URL+"/mcp", "--scenario", scenario, "--spec-version", revision, "-o", results)
-				command.Dir = "node"
-				out, err := command.CombinedOutput()
+				out, err := conformance(t, "server", "--url", server.URL+"/mcp", "--scenario", scenario, "--spec-version", revision, "-o", results)
 				if err != nil {
 					t.Fatalf("%v\n%s", err, out)
 				}
@@ -56,6 +53,95 @@ func TestConformance(t *testing.T) {
 				t.Logf("checks by status: %v", ran)
 			})
 		}
+	}
+}
+
+// The extension for skills: with a revision named these scenarios would be
+// left out in silence, so none is named and each must have run.
+func TestConformanceOfSkills(t *testing.T) {
+	t.Parallel()
+	server := serve(t, embedded(t))
+	for scenario, least := range map[string]int{"sep-2640-skills-enumeration": 32, "sep-2640-skills-manifest": 6} {
+		t.Run(scenario, func(t *testing.T) {
+			results := t.TempDir()
+			out, err := conformance(t, "server", "--url", server.URL+"/mcp", "--scenario", scenario, "-o", results)
+			if err != nil {
+				t.Fatalf("%v\n%s", err, out)
+			}
+			if ran := checks(t, results); ran["SUCCESS"] < least || ran["FAILURE"] > 0 || ran["WARNING"] > 0 {
+				t.Errorf("checks by status: %v\n%s", ran, out)
+			}
+		})
+	}
+}
+
+// All that a revision requires. What a server without fixtures cannot pass is
+// listed with its reason; a line too many fails as well as one too few.
+func TestConformanceRequirements(t *testing.T) {
+	t.Parallel()
+	server := serve(t, embedded(t))
+	for revision, least := range map[string]int{"2025-11-25": 36, "2026-07-28": 100} {
+		t.Run(revision, func(t *testing.T) {
+			expected, err := filepath.Abs(filepath.Join("conformance", "expected-"+revision+".yml"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			listed := reasons(t, expected)
+			results := t.TempDir()
+			out, err := conformance(t, "server", "--url", server.URL+"/mcp", "--requirements", revision, "--expected-failures", expected, "-o", results)
+			if err != nil {
+				t.Fatalf("%v\n%s", err, out)
+			}
+			ran := checks(t, results)
+			if ran["SUCCESS"] < least {
+				t.Errorf("only %v ran", ran)
+			}
+			t.Logf("checks by status: %v; scenarios expected to fail: %d", ran, listed)
+		})
+	}
+}
+
+// reasons counts the lines of an expected-failures file; each says why.
+func reasons(t *testing.T, file string) int {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	count := 0
+	for line := range strings.Lines(string(text)) {
+		if scenario, reason, _ := strings.Cut(line, " # "); strings.HasPrefix(line, "  - ") {
+			count++
+			if len(strings.TrimSpace(reason)) < 20 {
+				t.Errorf("%s has no reason", strings.TrimSpace(scenario))
+			}
+		}
+	}
+	return count
+}
+
+func conformance(t *testing.T, args ...string) ([]byte, error) {
+	t.Helper()
+	command := exec.CommandContext(t.Context(), nodeBinary(t), append([]string{"node_modules/@modelcontextprotocol/conformance/dist/index.js"}, args...)...)
+	command.Dir = "node"
+	return command.CombinedOutput()
+}
+
+// The Inspector fetches every file of every skill and compares digest, size
+// and front matter, in both eras.
+func TestInspectorVerifiesSkills(t *testing.T) {
+	t.Parallel()
+	server := serve(t, embedded(t))
+	for _, era := range []string{"legacy", "modern"} {
+		t.Run(era, func(t *testing.T) {
+			command := exec.CommandContext(t.Context(), nodeBinary(t), "node_modules/.bin/mcp-inspector",
+				"--cli", server.URL+"/mcp", "--transport", "http", "--method", "skills/list", "--verify", "--protocol-era", era)
+			command.Dir = "node"
+			out, err := command.CombinedOutput()
+			if err != nil || !strings.Contains(string(out), "Verified 3 skills and 9 files: no conformance errors.") {
+				t.Errorf("%v\n%s", err, out)
+			}
+		})
 	}
 }
 

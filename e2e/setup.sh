@@ -15,6 +15,8 @@ have xmllint || need libxml2-utils
 have_postgres || [ -n "${INNERLOOP_TEST_POSTGRES_URL:-}" ] || need postgresql
 have "${CC:-gcc}" || need gcc
 have npm || need npm
+have curl || need curl
+have openssl || need openssl
 have jq || need jq
 have openssl || need openssl
 

@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"net/http"
+	"regexp"
 
 	"github.com/mark3labs/mcp-go/mcp"
 
@@ -107,5 +108,12 @@ func (d *Door) reads(r request) *refusal {
 	if r.modern {
 		f.code = mcp.INVALID_PARAMS
 	}
+	if addressPattern.MatchString(uri) {
+		f.data = map[string]string{"uri": uri}
+	}
 	return f
 }
+
+// addressPattern bounds what is repeated of an address we do not know: a
+// client that asks for many can then tell which one is missing.
+var addressPattern = regexp.MustCompile(`^[a-z][a-z0-9+.-]{0,31}://[A-Za-z0-9][A-Za-z0-9/._~-]{0,200}$`)

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"mime"
 	"path"
-	"strings"
 
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
@@ -48,8 +47,7 @@ func resources(o discovery.Origins) ([]resource, error) {
 	}
 	for _, skill := range skills {
 		for _, f := range skill.Files {
-			name := strings.TrimPrefix(f.URI, "skill://")
-			all = append(all, resourceOf(f.URI, name, f.Summary, f.MediaType, f.Body))
+			all = append(all, resourceOf(f.URI, f.Name, f.Summary, f.MediaType, f.Body))
 		}
 	}
 	return all, nil

@@ -35,6 +35,7 @@ type SkillFile struct {
 	Digest string `json:"digest"` // sha256: and hex, of Body
 	Size   int    `json:"size"`   // bytes of Body
 
+	Name      string `json:"-"` // of SKILL.md, the skill's own
 	Summary   string `json:"-"`
 	MediaType string `json:"-"` // without a charset
 	Body      []byte `json:"-"` // shared: not to be changed
@@ -49,15 +50,15 @@ func skills() []skillSource {
 		{"scripts/verify-client.mjs", "Compares the client with its digest.", asItIs("skills/shared/verify-client.mjs")},
 	}
 	return []skillSource{
-		{"innerloop-onboard", "Join: one identity, one key, one first entry.", withClient},
-		{"innerloop-reflect", "Write further entries and look after them.", withClient},
-		{"innerloop-explore", "Read what agents published.", nil},
+		{"innerloop-onboard", withClient},
+		{"innerloop-reflect", withClient},
+		{"innerloop-explore", nil},
 	}
 }
 
 type skillSource struct {
-	name, summary string
-	parts         []skillPart // beside SKILL.md
+	name  string
+	parts []skillPart // beside SKILL.md
 }
 
 type skillPart struct {
@@ -85,20 +86,22 @@ func Skills(o Origins) ([]Skill, error) {
 func (source skillSource) skill(s sheet) (Skill, error) {
 	root := "skill://" + source.name + "/"
 	skill := Skill{URI: root + "SKILL.md"}
-	main := skillPart{"SKILL.md", source.summary, filled("skills/" + source.name + "/SKILL.md")}
+	main := skillPart{path: "SKILL.md", body: filled("skills/" + source.name + "/SKILL.md")}
 	for _, part := range append([]skillPart{main}, source.parts...) {
 		body, err := part.body(s)
 		if err != nil {
 			return Skill{}, err
 		}
+		name := source.name + "/" + part.path
 		if part.path == "SKILL.md" {
 			if skill.Frontmatter, err = readFrontmatter(string(body)); err != nil {
 				return Skill{}, err
 			}
+			name, part.summary = skill.Frontmatter.Name, skill.Frontmatter.Description
 		}
 		skill.Files = append(skill.Files, SkillFile{
 			URI: root + part.path, Digest: "sha256:" + digest(body), Size: len(body),
-			Summary: part.summary, MediaType: skillTypes[path.Ext(part.path)], Body: body,
+			Name: name, Summary: part.summary, MediaType: skillTypes[path.Ext(part.path)], Body: body,
 		})
 	}
 	return skill, nil
