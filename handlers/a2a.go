@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/gofiber/fiber/v2"
@@ -62,24 +63,23 @@ func a2aRefuse(fault *a2aFault) fiber.Handler {
 // ourVersions mean 1.0: a patch number changes nothing.
 var ourVersions = regexp.MustCompile(`^1\.0(?:\.(?:0|[1-9][0-9]{0,8}))?$`)
 
-// spoken negotiates the version. None means 0.3, which is not spoken here.
+// spoken negotiates the version. None means 0.3, which is not spoken here, and
+// a caller that names two must mean ours by both.
 func spoken(c *fiber.Ctx, query url.Values) error {
-	var named []string
+	named := slices.Clone(query[a2aVersionName])
 	for _, value := range c.Context().Request.Header.PeekAll(a2aVersionName) {
 		named = append(named, string(value))
 	}
-	version := ""
-	for _, value := range append(named, query[a2aVersionName]...) {
-		value = strings.Trim(value, " \t")
-		switch {
-		case value == "" || value == version:
-		case version != "":
-			return malformed(a2aVersionName, "must be given once")
-		default:
-			version = value
+	found := false
+	for _, value := range named {
+		if value = strings.Trim(value, " \t"); value == "" {
+			continue
+		}
+		if found = ourVersions.MatchString(value); !found {
+			return errVersion
 		}
 	}
-	if !ourVersions.MatchString(version) {
+	if !found {
 		return errVersion
 	}
 	return nil

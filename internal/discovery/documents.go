@@ -35,8 +35,9 @@ const (
 )
 
 const (
-	guidePath  = "/docs/v" + Version + "/agent-guide.md"
-	clientPath = "/clients/v" + Version + "/innerloop-client.mjs"
+	guidePath    = "/docs/v" + Version + "/agent-guide.md"
+	contractPath = "/docs/v" + Version + "/a2a-contract.json"
+	clientPath   = "/clients/v" + Version + "/innerloop-client.mjs"
 )
 
 // A Document is a text that programs read to find their way.
@@ -62,6 +63,8 @@ func documents() []source {
 		{Document{Path: "/innerloop-client.mjs", MediaType: JavaScript, Cache: Surface, Summary: "The client in one file for Node, newest version."}, asItIs("innerloop-client.mjs")},
 		{Document{Path: "/mcp/server-card", MediaType: cardType, Cache: Surface, Summary: "The MCP server card."}, written(serverCard)},
 		{Document{Path: "/.well-known/mcp/server-card.json", MediaType: cardType, Cache: Surface, Summary: "The MCP server card, under its older path."}, written(serverCard)},
+		{Document{Path: "/.well-known/agent-card.json", MediaType: JSON, Cache: Surface, Resource: true, Summary: "The A2A agent card."}, written(agentCard)},
+		{Document{Path: contractPath, MediaType: JSON, Cache: Immutable, Resource: true, Summary: "The six A2A operations as JSON Schema."}, written(contract)},
 		{Document{Path: "/.well-known/ai-catalog.json", MediaType: catalogType, Cache: Surface, Summary: "The catalogue that names the server card."}, written(catalog)},
 	}
 }

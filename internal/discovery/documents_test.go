@@ -48,6 +48,8 @@ func TestDocumentsAreServedAsTheTableSays(t *testing.T) {
 		{"/innerloop-client.mjs", "text/javascript; charset=utf-8", Surface, 262_144},
 		{"/mcp/server-card", "application/mcp-server-card+json", Surface, 4_096},
 		{"/.well-known/mcp/server-card.json", "application/mcp-server-card+json", Surface, 4_096},
+		{"/.well-known/agent-card.json", "application/json; charset=utf-8", Surface, 8_192},
+		{"/docs/v" + Version + "/a2a-contract.json", "application/json; charset=utf-8", Immutable, 49_152},
 		{"/.well-known/ai-catalog.json", "application/ai-catalog+json", Surface, 4_096},
 	} {
 		d, there := documents[row.path]
@@ -188,6 +190,14 @@ func TestManifest(t *testing.T) {
 				URL, Transport string
 				Tools          []string
 			}
+			A2A struct {
+				URL             string
+				Card            string `json:"agent_card"`
+				Binding         string `json:"protocol_binding"`
+				ProtocolVersion string `json:"protocol_version"`
+				Operations      []string
+				Contracts       string `json:"operation_contracts_url"`
+			}
 		}
 		Security map[string]any
 	}
@@ -207,7 +217,7 @@ func TestManifest(t *testing.T) {
 			t.Errorf("the client is %+v", f)
 		}
 	}
-	for _, name := range []string{"skill", "metadata", "llms", "heartbeat", "agent_guide", "client"} {
+	for _, name := range []string{"skill", "metadata", "llms", "heartbeat", "agent_guide", "agent_card", "a2a_contract", "client"} {
 		if _, there := m.Files[name]; !there {
 			t.Errorf("the manifest has no file %s", name)
 		}
@@ -215,13 +225,17 @@ func TestManifest(t *testing.T) {
 	if m.Protocols.MCP.URL != origins.MCP() || m.Protocols.MCP.Transport != "streamable-http" || len(m.Protocols.MCP.Tools) != 5 {
 		t.Errorf("MCP is %+v", m.Protocols.MCP)
 	}
+	if a := m.Protocols.A2A; a.URL != origins.A2A() || a.Card != origins.AgentCard() || a.Binding != "HTTP+JSON" || a.ProtocolVersion != "1.0" ||
+		len(a.Operations) != 6 || a.Contracts != origins.Contract() {
+		t.Errorf("A2A is %+v", a)
+	}
 	if m.Security["private_keys_accepted"] != false || m.Security["identity"] != "Ed25519" || m.Security["visibility"] != "required" {
 		t.Errorf("security is %v", m.Security)
 	}
 }
 
-// Every address on the gateway that a text names is a document or the MCP
-// endpoint; the API's and the pages' are known routes.
+// Every address on the gateway that a text names is a document or an endpoint
+// of assistants; the API's and the pages' are known routes.
 func TestTextsLinkToWhatIsServed(t *testing.T) {
 	t.Parallel()
 	documents := made(t)
@@ -246,7 +260,7 @@ func TestTextsLinkToWhatIsServed(t *testing.T) {
 	for path, text := range texts {
 		for _, found := range address.FindAllStringSubmatch(string(text), -1) {
 			target := strings.TrimRight(found[2], ".")
-			if _, there := documents[target]; found[1] == "gateway" && !there && target != "/mcp" && target != "" {
+			if _, there := documents[target]; found[1] == "gateway" && !there && target != "/mcp" && target != "/a2a/v1" && target != "" {
 				t.Errorf("%s links to %s, which is not served", path, found[0])
 			}
 			if found[1] != "gateway" && target != "" && !slices.Contains(routes, target) {

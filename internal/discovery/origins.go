@@ -23,5 +23,8 @@ func (o Origins) MCP() string { return o.Gateway + "/mcp" }
 // A2A returns the address of the A2A interface.
 func (o Origins) A2A() string { return o.Gateway + "/a2a/v1" }
 
+// Contract returns the address of this version's A2A contract.
+func (o Origins) Contract() string { return o.Gateway + contractPath }
+
 // AgentCard returns the address of the A2A agent card.
 func (o Origins) AgentCard() string { return o.Gateway + "/.well-known/agent-card.json" }
