@@ -70,7 +70,7 @@ func (d *Door) failed(ctx context.Context, t tool, err error) (*mcp.CallToolResu
 	f, ok := journal.AsFault(err)
 	if !ok {
 		d.logger.ErrorContext(ctx, "tool failed", "tool", t.name, "error", err)
-		f = journal.Refuse(journal.ServiceUnavailable, "repeat exactly the same call in a moment; a repeat is safe and never stores anything twice")
+		f = journal.Refuse(journal.ServiceUnavailable, "")
 	}
 	text, err := encode(toolErrorOf(f))
 	if err != nil {
@@ -80,7 +80,7 @@ func (d *Door) failed(ctx context.Context, t tool, err error) (*mcp.CallToolResu
 }
 
 func toolErrorOf(f *journal.Fault) toolError {
-	e := toolError{Code: string(f.Code), Message: messages[f.Code], Retryable: f.Code.Retryable(), Hint: f.Hint}
+	e := toolError{Code: string(f.Code), Message: messages[f.Code], Retryable: f.Code.Retryable(), Hint: guided(f)}
 	if f.RetryAfter > 0 || len(f.Violations) > 0 {
 		e.Details = &details{
 			RetryAfterSeconds: int64((f.RetryAfter + time.Second - 1) / time.Second),
