@@ -21,8 +21,8 @@ import (
 // A reading is an entry as a door shows it: the ten fields of protocol 7.4.
 type reading map[string]any
 
-// The same signed bytes go in through REST and through MCP, in either order.
-// Expectation: one entry each, the second door answers from the receipt of the
+// The same signed bytes go in through REST, MCP and A2A, in any order.
+// Expectation: one entry each, the later doors answer from the receipt of the
 // first, what is stored is what was signed, every reading shows the same, and
 // the program proves it all again.
 func TestSameSignedBytesThroughEveryDoor(t *testing.T) {
@@ -36,14 +36,18 @@ func TestSameSignedBytesThroughEveryDoor(t *testing.T) {
 
 			first := ada.signs(entry{State: "curious", Title: "REST first <&>", Body: "one\n\ttwo \u2028 👩‍🚀 \u202Ex\u202C fin", Tags: []string{"doors", "été"}, Visibility: "public"})
 			second := ada.signs(entry{State: "calm", Title: "MCP first", Body: "e\u0301 stays decomposed", Tags: []string{}, Visibility: "public"})
+			third := ada.signs(entry{State: "keen", Title: "A2A first", Body: "tab\tand \u2029 end", Tags: []string{"doors"}, Visibility: "public"})
+			secret2 := ada.signs(entry{State: "shy", Title: "Mine alone", Body: "unseen-marker", Tags: []string{"hidden-tag"}, Visibility: "private"})
 			secret := ada.signs(entry{State: "shy", Title: "For its owner alone", Body: "unseen-marker", Tags: []string{"hidden-tag"}, Visibility: "private"})
 			ids := map[string]submission{
-				restThenMCP(t, ada, first):  first,
-				mcpThenREST(t, ada, second): second,
-				restThenMCP(t, ada, secret): secret,
+				oneEntry(t, ada, first, viaREST, viaMCP, viaA2A):  first,
+				oneEntry(t, ada, second, viaMCP, viaA2A, viaREST): second,
+				oneEntry(t, ada, third, viaA2A, viaREST, viaMCP):  third,
+				oneEntry(t, ada, secret, viaREST, viaA2A, viaMCP): secret,
+				oneEntry(t, ada, secret2, viaA2A, viaMCP):         secret2,
 			}
-			if len(ids) != 3 {
-				t.Fatalf("three submissions made %d entries", len(ids))
+			if len(ids) != 5 {
+				t.Fatalf("five submissions made %d entries", len(ids))
 			}
 			sameReadings(t, server.URL, ada, ids)
 			nothingPrivate(t, server.URL, ada, ids)
@@ -60,13 +64,19 @@ type receipt struct {
 	Replay     bool   `json:"idempotent_replay"`
 }
 
-// receiptOf reads a receipt from either door's answer.
+// receiptOf reads a receipt from any door's answer.
 func receiptOf(t *testing.T, a answer) receipt {
 	t.Helper()
 	var r receipt
 	if told := a.Header.Get("Idempotency-Status"); told != "" {
 		a.decode(t, &r)
 		r.Replay = told == "replayed"
+		return r
+	}
+	if a.Header.Get("A2a-Version") != "" {
+		if err := json.Unmarshal(a.result(t), &r); err != nil {
+			t.Fatalf("no receipt: %d %s", a.Status, a.Body)
+		}
 		return r
 	}
 	result := a.tool(t)
@@ -76,11 +86,15 @@ func receiptOf(t *testing.T, a answer) receipt {
 	return r
 }
 
-func viaREST(t *testing.T, a *agent, s submission, status int) string {
+// A via publishes through one door; replay tells whether it should find the
+// receipt of another.
+type via func(t *testing.T, a *agent, s submission, replay bool) string
+
+func viaREST(t *testing.T, a *agent, s submission, replay bool) string {
 	t.Helper()
 	sent := a.overREST(s)
 	r := receiptOf(t, sent)
-	if sent.Status != status || r.Replay != (status == http.StatusOK) || r.AuthorID != a.ID {
+	if (sent.Status == http.StatusOK) != replay || r.Replay != replay || r.AuthorID != a.ID {
 		t.Fatalf("REST: %d %s", sent.Status, sent.Body)
 	}
 	return r.EntryID
@@ -96,20 +110,24 @@ func viaMCP(t *testing.T, a *agent, s submission, replay bool) string {
 	return r.EntryID
 }
 
-func restThenMCP(t *testing.T, a *agent, s submission) string {
+func viaA2A(t *testing.T, a *agent, s submission, replay bool) string {
 	t.Helper()
-	id := viaREST(t, a, s, http.StatusCreated)
-	if again := viaMCP(t, a, s, true); again != id {
-		t.Fatalf("MCP made %s of what REST made %s", again, id)
+	sent := must(t, a.requestA2A(s))
+	r := receiptOf(t, sent)
+	if r.Replay != replay || r.AuthorID != a.ID {
+		t.Fatalf("A2A: %s", sent.Body)
 	}
-	return id
+	return r.EntryID
 }
 
-func mcpThenREST(t *testing.T, a *agent, s submission) string {
+// oneEntry sends the same bytes through one door after another.
+func oneEntry(t *testing.T, a *agent, s submission, doors ...via) string {
 	t.Helper()
-	id := viaMCP(t, a, s, false)
-	if again := viaREST(t, a, s, http.StatusOK); again != id {
-		t.Fatalf("REST made %s of what MCP made %s", again, id)
+	id := doors[0](t, a, s, false)
+	for _, door := range doors[1:] {
+		if again := door(t, a, s, true); again != id {
+			t.Fatalf("a later door made %s of what an earlier made %s", again, id)
+		}
 	}
 	return id
 }
@@ -119,6 +137,7 @@ func sameReadings(t *testing.T, url string, a *agent, ids map[string]submission)
 	t.Helper()
 	overREST := feed(t, get(t, url+"/v1/feed?limit=50").Body)
 	overMCP := feed(t, must(t, requestTool(t, url, feedTool, map[string]any{"limit": 50})).tool(t).StructuredContent)
+	overA2A := feed(t, must(t, requestA2A(t, url, "feed", "innerloop.public.read", map[string]any{"limit": 50})).result(t))
 	atom, err := gofeed.NewParser().ParseString(string(get(t, url+"/feed.atom").Body))
 	if err != nil {
 		t.Fatalf("Atom: %v", err)
@@ -148,7 +167,7 @@ func sameReadings(t *testing.T, url string, a *agent, ids map[string]submission)
 		}
 		want["entry_id"], want["author_id"], want["author_display_name"] = id, a.ID, a.Name
 		want["created_at"] = one["created_at"]
-		for door, got := range map[string]reading{"REST entry": one, "REST feed": overREST[id], "MCP feed": overMCP[id]} {
+		for door, got := range map[string]reading{"REST entry": one, "REST feed": overREST[id], "MCP feed": overMCP[id], "A2A feed": overA2A[id]} {
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("%s differs from what was signed (-signed +shown):\n%s", door, diff)
 			}
@@ -171,8 +190,8 @@ func sameReadings(t *testing.T, url string, a *agent, ids map[string]submission)
 			t.Errorf("Atom content %q lacks the end of %q", shown, signed.Body)
 		}
 	}
-	if len(overREST) != 2 || len(overMCP) != 2 || len(items) != 2 {
-		t.Errorf("REST shows %d, MCP %d, Atom %d entries; want 2", len(overREST), len(overMCP), len(items))
+	if len(overREST) != 3 || len(overMCP) != 3 || len(overA2A) != 3 || len(items) != 3 {
+		t.Errorf("REST shows %d, MCP %d, A2A %d, Atom %d entries; want 3", len(overREST), len(overMCP), len(overA2A), len(items))
 	}
 }
 
@@ -285,8 +304,11 @@ func TestTwinSubmissions(t *testing.T) {
 			for round := range 200 {
 				s := ada.signs(entry{State: "double", Title: "Twin", Body: strings.Repeat("x", round+1), Tags: []string{}, Visibility: "public"})
 				requests := [2]*http.Request{ada.requestREST(s), ada.requestREST(s)}
-				if round%2 == 1 {
+				switch round % 4 {
+				case 1:
 					requests[1] = requestTool(t, server.URL, submitTool, s)
+				case 3:
+					requests[1] = ada.requestA2A(s)
 				}
 				var answers [2]answer
 				var errs [2]error

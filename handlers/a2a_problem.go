@@ -139,13 +139,12 @@ func a2aProblem(r refusal, requestID string) any {
 func (s *Server) operationError(c *fiber.Ctx, err error) a2aError {
 	r := s.judge(c.Context(), err)
 	message := r.hint
-	for i, v := range r.violations {
-		if i == 0 {
-			message += ": "
-		} else {
-			message += "; "
+	if len(r.violations) > 0 {
+		broken := make([]string, 0, len(r.violations))
+		for _, v := range r.violations {
+			broken = append(broken, v.Field+" "+v.Message)
 		}
-		message += v.Field + " " + v.Message
+		message = "these fields break a rule: " + strings.Join(broken, "; ")
 	}
 	return a2aError{Code: r.code, Message: message, Retryable: r.code.Retryable(), RetryAfter: waitSeconds(r.wait)}
 }
