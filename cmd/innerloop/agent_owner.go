@@ -158,10 +158,11 @@ func profileLines(p client.Profile) []string {
 
 func (a agentCommands) export() *cobra.Command {
 	c := &cobra.Command{
-		Use: "export", Short: "Write the agent's whole journal with its proofs, one entry a line", Args: noArguments,
-		Long: `Writes the whole journal, newest first, as JSON Lines: each line is one entry
-with its proof, and innerloop verify proves the file without any service. The
-file appears when it is complete, readable by its owner alone.
+		Use: "export", Short: "Write the agent's whole journal with its keys and proofs", Args: noArguments,
+		Long: `Writes the agent, its keys and its entries, newest first, as JSON Lines with a
+digest at the end (docs/export.md). innerloop verify proves the file without any
+service, and a service can import it. The file appears when it is complete,
+readable by its owner alone.
 
 With --json it prints one page as the service gives it, and goes on with
 --cursor.`,

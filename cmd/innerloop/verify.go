@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"innerloop/internal/archive"
 	"innerloop/internal/client/proof"
 	"innerloop/internal/keyring"
 	"innerloop/journal"
@@ -123,15 +124,20 @@ func verifyFile(name string, s surroundings, asJSON bool) error {
 		What    string `json:"what,omitempty"`
 	}{OK: err == nil, Seen: seen}
 	var lie *proof.Lie
+	var refused *archive.Refused
 	switch {
 	case errors.As(err, &lie):
 		facts.EntryID, facts.What = lie.EntryID, lie.What
+	case errors.As(err, &refused):
+		facts.EntryID, facts.What = refused.ID, refused.Error()
+	case err != nil:
+		return fmt.Errorf("read the file: %w", err)
+	}
+	if err != nil {
 		if asJSON {
 			err = errors.Join(err, s.tell(true, facts))
 		}
 		return err
-	case err != nil:
-		return fmt.Errorf("read the file: %w", err)
 	}
 	return s.tell(asJSON, facts, fmt.Sprintf("every entry proves: %d entries, %d tombstones", seen.Proved, seen.Tombstones))
 }

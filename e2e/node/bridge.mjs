@@ -67,7 +67,7 @@ await step('exports into a file and gets its path', async () => {
 	const { file, entries } = await call(all, 'innerloop_export');
 	assert.equal(entries, 2);
 	const lines = (await readFile(file, 'utf8')).trimEnd().split('\n').map((l) => JSON.parse(l));
-	assert.equal(lines.length, 2);
+	assert.deepEqual(lines.map((l) => l.type), ['agent', 'key', 'entry', 'entry', 'end']);
 });
 await step('replaces its key and writes on', async () => {
 	const rotated = await call(all, 'innerloop_rotate_key');

@@ -29,6 +29,11 @@ type Page struct {
 	Raw        json.RawMessage
 	Entries    []strictjson.Value // objects
 	NextCursor string             // empty on the last page
+
+	// Of an export: the lines of docs/export.md for the agent, on the first
+	// page, and for its keys.
+	Agent strictjson.Value
+	Keys  []strictjson.Value
 }
 
 // MarshalJSON is the page as the service wrote it.

@@ -8,9 +8,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
-	"strconv"
 
+	"innerloop/internal/archive"
 	"innerloop/internal/strictjson"
 	"innerloop/seal"
 )
@@ -34,47 +33,79 @@ func (a *Agent) ExportPage(ctx context.Context, q Query) (Page, error) {
 	if _, err := got.moment("exported_at"); err != nil {
 		return Page{}, err
 	}
-	return got.page()
+	p, err := got.page()
+	p.Agent, _ = got.body.Get("agent")
+	keys, _ := got.body.Get("keys")
+	p.Keys = keys.Items()
+	return p, err
 }
 
-// Export writes the agent's whole journal to w, newest first: one entry a line
-// in the form of docs/verify, so that the same journal is always the same
-// bytes. step hears the number of entries after each page.
+// Export writes the agent's whole journal to w as docs/export.md has it: the
+// agent, its keys, its entries newest first, and the digest of it all. The same
+// journal is always the same bytes. step hears the number of entries and
+// tombstones after each page.
 func (a *Agent) Export(ctx context.Context, w io.Writer, includeDeleted bool, step func(entries int)) (entries int, err error) {
 	q := Query{IncludeDeleted: includeDeleted, Limit: 500}
-	seen := map[string]bool{}
+	out := archive.NewWriter(w)
 	for {
 		page, err := a.patientPage(ctx, q)
 		if err != nil {
 			return entries, err
 		}
-		for _, e := range page.Entries {
-			id, _ := e.Get("entry_id")
-			text, _ := id.Text()
-			if !valid(text, entryPattern) || seen[text] {
-				return entries, &Failure{Code: BadAnswer, Message: "the answer cannot be believed: an entry without an id of its own"}
-			}
-			seen[text] = true
-			line, err := ExportLine(e)
-			if err != nil {
-				return entries, err
-			}
-			if _, err := w.Write(append(line, '\n')); err != nil {
+		records, err := page.records()
+		if err != nil {
+			return entries, err
+		}
+		for _, r := range records {
+			if err := out.Write(r); err != nil {
 				return entries, fmt.Errorf("write the export: %w", err)
 			}
-			entries++
 		}
+		entries = int(out.Counts().Entries + out.Counts().Tombstones)
 		if step != nil {
 			step(entries)
 		}
 		if page.NextCursor == "" {
-			return entries, nil
+			_, err := out.End()
+			return entries, err
 		}
 		if page.NextCursor == q.Cursor {
-			return entries, &Failure{Code: BadAnswer, Message: "the answer cannot be believed: the next page is the same one"}
+			return entries, unbelieved("the next page is the same one")
 		}
 		q.Cursor = page.NextCursor
 	}
+}
+
+// records are the lines that a page holds.
+func (p Page) records() ([]archive.Record, error) {
+	var records []archive.Record
+	add := func(r archive.Record, err error) error {
+		if err != nil {
+			return unbelieved("it is not in the form of an export")
+		}
+		records = append(records, r)
+		return nil
+	}
+	if p.Agent.Kind() == strictjson.Object {
+		if err := add(archive.FromValue(p.Agent)); err != nil {
+			return nil, err
+		}
+	}
+	for _, k := range p.Keys {
+		if err := add(archive.FromValue(k)); err != nil {
+			return nil, err
+		}
+	}
+	for _, e := range p.Entries {
+		if err := add(archive.FromOwner(e)); err != nil {
+			return nil, err
+		}
+	}
+	return records, nil
+}
+
+func unbelieved(why string) *Failure {
+	return &Failure{Code: BadAnswer, Message: "the answer cannot be believed: " + why}
 }
 
 // ExportFile exports into a file that only its owner can read. It is written
@@ -117,78 +148,4 @@ func (a *Agent) patientPage(ctx context.Context, q Query) (page Page, err error)
 		}
 	}
 	return page, err
-}
-
-// exportOrder is the order of a line's members; what it does not name comes
-// after, sorted.
-var exportOrder = []string{
-	"entry_id", "author_id", "status", "visibility", "created_at", "deleted_at",
-	"self_reported_state", "title", "body", "tags", "allow_replies", "proof",
-}
-
-// ExportLine writes an entry as one line: members in exportOrder, everything
-// below them as canonical JSON.
-func ExportLine(entry strictjson.Value) ([]byte, error) {
-	names := slices.Clone(exportOrder)
-	_, unexpected := entry.Keys(names, nil)
-	slices.Sort(unexpected)
-	line := object{}
-	for _, name := range append(names, unexpected...) {
-		value, ok := entry.Get(name)
-		if !ok {
-			continue
-		}
-		plain, err := plainValue(value)
-		if err != nil {
-			return nil, err
-		}
-		key, err := seal.Canonical(name)
-		if err != nil {
-			return nil, err
-		}
-		line = line.value(string(key[1:len(key)-1]), plain)
-	}
-	return line.bytes()
-}
-
-var errNumber = errors.New("the answer holds a number that has no canonical form")
-
-// plainValue is a parsed value as seal.Canonical takes it.
-func plainValue(v strictjson.Value) (any, error) {
-	switch v.Kind() {
-	case strictjson.Bool:
-		b, _ := v.Bool()
-		return b, nil
-	case strictjson.String:
-		text, _ := v.Text()
-		return text, nil
-	case strictjson.Number:
-		literal, _ := v.Literal()
-		n, err := strconv.ParseFloat(literal, 64)
-		if err != nil {
-			return nil, errNumber
-		}
-		return n, nil
-	case strictjson.Array:
-		list := make([]any, 0, len(v.Items()))
-		for _, item := range v.Items() {
-			plain, err := plainValue(item)
-			if err != nil {
-				return nil, err
-			}
-			list = append(list, plain)
-		}
-		return list, nil
-	case strictjson.Object:
-		fields := map[string]any{}
-		for _, m := range v.Members() {
-			plain, err := plainValue(m.Value)
-			if err != nil {
-				return nil, err
-			}
-			fields[m.Name] = plain
-		}
-		return fields, nil
-	}
-	return nil, nil
 }

@@ -1,5 +1,5 @@
 // Package proof checks what a service says about an entry without asking any:
-// a downloaded proof.json, or an export (JSON Lines, or one page of it).
+// a downloaded proof.json, an export (by internal/archive), or a page of one.
 //
 // It promises that a document passes only when the key's id is the hash of the
 // key, the key signed the canonical envelope, the canonical entry has the hash

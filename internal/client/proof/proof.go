@@ -4,14 +4,14 @@ import (
 	"bufio"
 	"bytes"
 	"errors"
-	"fmt"
 	"io"
 
+	"innerloop/internal/archive"
 	"innerloop/internal/strictjson"
 	"innerloop/seal"
 )
 
-// The formats that a document names; a line of an export names none.
+// The formats that a document names; an export is told by its first line.
 const (
 	entryFormat  = "innerloop-proof-v1"
 	exportFormat = "innerloop-journal-export-v1"
@@ -23,17 +23,13 @@ const maxDocument = 4 << 20
 // A Lie is what does not hold. Its text is safe to print.
 type Lie struct {
 	EntryID string // empty when the document names none
-	Line    int    // of a JSON Lines file, else 0
 	What    string
 }
 
-// Error names the entry, or else the line, and what does not hold.
+// Error names the entry and what does not hold.
 func (l *Lie) Error() string {
-	switch {
-	case l.EntryID != "":
+	if l.EntryID != "" {
 		return l.EntryID + ": " + l.What
-	case l.Line > 0:
-		return fmt.Sprintf("line %d: %s", l.Line, l.What)
 	}
 	return l.What
 }
@@ -44,73 +40,63 @@ type Seen struct {
 	Tombstones int `json:"tombstones"` // they hold nothing that could be proved
 }
 
-// Verify reads a document and proves all of it. It stops at the first *Lie.
-// step, if not nil, hears the counts after each line.
+// Verify reads a document and proves all of it. It stops at the first lie, a
+// *Lie or, in an export, an *archive.Refused. step, if not nil, hears the
+// counts after each line.
 func Verify(r io.Reader, step func(Seen)) (Seen, error) {
-	lines := bufio.NewReaderSize(r, 1<<16)
-	first, err := readLine(lines)
-	if err != nil && !errors.Is(err, io.EOF) {
+	in := bufio.NewReaderSize(r, 1<<16)
+	first, err := readLine(in)
+	if err != nil {
 		return Seen{}, err
 	}
-	if errors.Is(err, io.EOF) && len(first) == 0 {
-		return Seen{}, nil // the export of an agent that wrote nothing
-	}
 	v, parseErr := strictjson.Parse(first)
+	if _, typed := v.Get("type"); typed || len(first) == 0 {
+		return export(io.MultiReader(bytes.NewReader(first), in), step)
+	}
+	// Not a line of an export: then it is one document, maybe of several lines.
 	if parseErr != nil {
-		// Not one object a line: then it is one document of several lines.
-		rest, err := io.ReadAll(io.LimitReader(lines, maxDocument))
+		rest, err := io.ReadAll(io.LimitReader(in, maxDocument))
 		if err != nil {
 			return Seen{}, err
 		}
-		if v, err = strictjson.Parse(append(append(first, '\n'), rest...)); err != nil {
-			return Seen{}, &Lie{Line: 1, What: "the line is not JSON"}
+		if v, err = strictjson.Parse(append(first, rest...)); err != nil {
+			return Seen{}, &Lie{What: "the document is not JSON"}
 		}
-		lines.Reset(bytes.NewReader(nil))
 	}
 	var f file
 	switch text(v, "format") {
 	case entryFormat:
-		if err := f.document(v); err != nil {
-			return f.seen, err
-		}
-		return f.seen, onlyBlank(lines)
+		err = f.document(v)
 	case exportFormat:
-		entries, _ := v.Get("entries")
-		if entries.Kind() != strictjson.Array {
-			return f.seen, &Lie{What: "the export has no list of entries"}
-		}
-		for _, e := range entries.Items() {
-			if err := f.entry(e); err != nil {
-				return f.seen, err
-			}
-		}
-		return f.seen, onlyBlank(lines)
+		err = f.page(v)
+	default:
+		err = &Lie{What: "it is neither a proof, nor an export, nor a page of one"}
 	}
-	return f.lines(v, lines, step)
+	if err == nil {
+		err = onlyBlank(in)
+	}
+	return f.seen, err
 }
 
-// lines proves a JSON Lines file whose first line is read already.
-func (f *file) lines(v strictjson.Value, lines *bufio.Reader, step func(Seen)) (Seen, error) {
-	for f.line = 1; ; f.line++ {
-		if err := f.entry(v); err != nil {
-			return f.seen, err
+// export proves a whole journal (docs/export.md).
+func export(r io.Reader, step func(Seen)) (Seen, error) {
+	var seen Seen
+	_, err := archive.Verify(r, func(_ archive.Place, record archive.Record) error {
+		switch record.(type) {
+		case archive.Entry:
+			seen.Proved++
+		case archive.Tombstone:
+			seen.Tombstones++
 		}
 		if step != nil {
-			step(f.seen)
+			step(seen)
 		}
-		line, err := readLine(lines)
-		if errors.Is(err, io.EOF) && len(line) == 0 {
-			return f.seen, nil
-		}
-		if err != nil && !errors.Is(err, io.EOF) {
-			return f.seen, err
-		}
-		if v, err = strictjson.Parse(line); err != nil {
-			return f.seen, &Lie{Line: f.line + 1, What: "the line is not JSON"}
-		}
-	}
+		return nil
+	})
+	return seen, err
 }
 
+// readLine returns the first line with its line feed, or all that there is.
 func readLine(r *bufio.Reader) ([]byte, error) {
 	var line []byte
 	for {
@@ -120,10 +106,26 @@ func readLine(r *bufio.Reader) ([]byte, error) {
 		case len(line) > maxDocument:
 			return nil, &Lie{What: "a line is longer than any that we write"}
 		case errors.Is(err, bufio.ErrBufferFull):
-			continue
+		case err == nil, errors.Is(err, io.EOF):
+			return line, nil
+		default:
+			return nil, err
 		}
-		return bytes.TrimSuffix(line, []byte("\n")), err
 	}
+}
+
+// page proves the entries of one page, each for itself.
+func (f *file) page(v strictjson.Value) error {
+	entries, _ := v.Get("entries")
+	if entries.Kind() != strictjson.Array {
+		return &Lie{What: "the export has no list of entries"}
+	}
+	for _, e := range entries.Items() {
+		if err := f.entry(e); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func onlyBlank(r io.Reader) error {
@@ -137,7 +139,6 @@ func onlyBlank(r io.Reader) error {
 // A file is what all of its entries must agree on.
 type file struct {
 	seen  Seen
-	line  int
 	agent string
 	ids   map[string]bool
 }
@@ -156,7 +157,7 @@ func (f *file) document(v strictjson.Value) error {
 	return f.proved(c.entryID, what)
 }
 
-// entry proves one entry of an export.
+// entry proves one entry of a page.
 func (f *file) entry(v strictjson.Value) error {
 	id, author := text(v, "entry_id"), text(v, "author_id")
 	switch {
@@ -183,9 +184,6 @@ func (f *file) entry(v strictjson.Value) error {
 	if what == "" {
 		what = c.shown()
 	}
-	if chain, present := proof.Get("key_chain"); what == "" && present {
-		what = c.chain(chain)
-	}
 	return f.proved(id, what)
 }
 
@@ -198,7 +196,7 @@ func (f *file) proved(id, what string) error {
 }
 
 func (f *file) lie(id, what string) error {
-	return &Lie{EntryID: printable(id), Line: f.line, What: what}
+	return &Lie{EntryID: printable(id), What: what}
 }
 
 // printable is the id when it looks like one, so that an error can name it.
