@@ -70,25 +70,26 @@ const (
 
 // A Server is the HTTP door.
 type Server struct {
-	journal *journal.Journal
-	tools   ToolDoor
-	origins discovery.Origins
-	site    web.Site
-	contact string // of security.txt
-	guard   guard
-	limits  *limit.Settings
-	proxies limit.Proxies
-	told    validated // the body of /v1/limits
-	ready   func(context.Context) error
-	logger  *slog.Logger
-	now     func() time.Time
-	random  io.Reader
-	build   string
-	cache   *cache
-	assets  assets
-	changed changes
-	maxOpen int
-	app     *fiber.App
+	journal  *journal.Journal
+	tools    ToolDoor
+	origins  discovery.Origins
+	site     web.Site
+	contact  string // of security.txt
+	guard    guard
+	limits   *limit.Settings
+	proxies  limit.Proxies
+	told     validated // the body of /v1/limits
+	document validated // the body of /openapi.json
+	ready    func(context.Context) error
+	logger   *slog.Logger
+	now      func() time.Time
+	random   io.Reader
+	build    string
+	cache    *cache
+	assets   assets
+	changed  changes
+	maxOpen  int
+	app      *fiber.App
 
 	mu       sync.Mutex
 	listener net.Listener
@@ -109,6 +110,9 @@ func New(o Options) (*Server, error) {
 		contact: o.SecurityContact, guard: guard, limits: o.Limits, proxies: o.TrustedProxies, told: limitsJSON(o.Limits), ready: o.Ready, logger: o.Logger, now: o.Now, random: o.Random, build: o.Build,
 		cache: newCache(or(o.CacheBytes, 32<<20)), maxOpen: or(o.MaxConnections, 16384),
 		assets: assets{files: map[string]*rendering{}},
+	}
+	if s.document, err = openAPIJSON(o.Origins); err != nil {
+		return nil, err
 	}
 	s.app = fiber.New(fiber.Config{
 		AppName:                      "",

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gofiber/fiber/v2"
 	"github.com/valyala/fasthttp"
 
 	"innerloop/journal"
@@ -171,5 +172,41 @@ func TestWaitIsToldInWholeSeconds(t *testing.T) {
 	ctx := refused(t, "/v1/entries", &journal.Fault{Code: journal.ServiceUnavailable, RetryAfter: 1500 * time.Millisecond})
 	if got := string(ctx.Response.Header.Peek("Retry-After")); got != "2" {
 		t.Errorf("retry-after %q, want 2", got)
+	}
+}
+
+// protocol 7.5: no route is missing from the document, and the document has no
+// other. The router's own table is what counts.
+func TestOpenAPIHasEveryRoute(t *testing.T) {
+	t.Parallel()
+	s := &Server{app: fiber.New()}
+	s.routes(nil)
+	routed := map[string]bool{}
+	for _, r := range s.app.GetRoutes(true) {
+		api := under(r.Path, "/v1") || isProof(r.Path) || r.Path == openAPIPath || r.Path == "/healthz" || r.Path == "/readyz"
+		if api && r.Method != fiber.MethodHead {
+			routed[r.Method+" "+r.Path] = true
+		}
+	}
+	told, ids := map[string]bool{}, map[string]bool{}
+	for _, d := range describedOperations() {
+		route := strings.ToUpper(d.method) + " " + d.path
+		if told[route] || ids[d.id] {
+			t.Errorf("%s or %s is described twice", route, d.id)
+		}
+		told[route], ids[d.id] = true, true
+		if !routed[route] {
+			t.Errorf("%s is described and not routed", route)
+		}
+	}
+	for route := range routed {
+		if !told[route] {
+			t.Errorf("%s is routed and not described", route)
+		}
+	}
+	for _, r := range ownerRoutes {
+		if !told["POST /v1/private/"+r.path] {
+			t.Errorf("%s is missing", r.path)
+		}
 	}
 }

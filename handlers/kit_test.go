@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"log/slog"
 	"net"
@@ -28,6 +29,8 @@ type door struct {
 	Log  *logbook
 	http *http.Client
 	t    *testing.T
+	// reached, when set, notes each refusal as "operation code".
+	reached *sync.Map
 }
 
 // open serves a journal. change may alter the options first.
@@ -120,7 +123,14 @@ func (d *door) do(method, path, body string, headers ...string) reply {
 	if err != nil {
 		d.t.Fatalf("%s %s: read: %v", method, path, err)
 	}
-	return reply{answer.StatusCode, answer.Header, string(text)}
+	made := reply{answer.StatusCode, answer.Header, string(text)}
+	for _, fault := range spec(d.t).check(method, path, body, made) {
+		d.t.Errorf("/openapi.json disagrees: %s", fault)
+	}
+	if _, op := spec(d.t).find(method, path); d.reached != nil && op != nil && made.Status >= 400 {
+		d.reached.Store(fmt.Sprint(op["operationId"], " ", decode(d.t, made.Body)["error"]), true)
+	}
+	return made
 }
 
 func (d *door) get(path string, headers ...string) reply {

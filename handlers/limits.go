@@ -33,25 +33,34 @@ func (s *Server) caller(c *fiber.Ctx) journal.Caller {
 
 // validated is a body that does not change while the program runs.
 type validated struct {
-	body []byte
+	body *rendering
 	tag  validator
+}
+
+func validate(body []byte) validated {
+	digest := sha256.Sum256(body)
+	return validated{&rendering{raw: body}, validator{tag: `W/"` + hex.EncodeToString(digest[:8]) + `"`}}
+}
+
+// still answers with a body that does not change.
+func (s *Server) still(c *fiber.Ctx, v validated) error {
+	if err := noQuery(c); err != nil {
+		return err
+	}
+	if v.tag.asked(&c.Context().Request.Header) != stale {
+		s.unchanged(c, jsonReading, v.tag)
+		return nil
+	}
+	s.reading(c, jsonReading, v.tag)
+	return v.body.send(c.Context())
 }
 
 // limitNumbers is GET /v1/limits (decisions D.4).
 func (s *Server) limitNumbers(c *fiber.Ctx) error {
-	if err := noQuery(c); err != nil {
-		return err
-	}
 	if err := s.journal.AdmitRead(s.caller(c), false); err != nil {
 		return err
 	}
-	if s.told.tag.asked(&c.Context().Request.Header) != stale {
-		s.unchanged(c, jsonReading, s.told.tag)
-		return nil
-	}
-	s.reading(c, jsonReading, s.told.tag)
-	c.Context().Response.SetBodyRaw(s.told.body)
-	return nil
+	return s.still(c, s.told)
 }
 
 const networkRule = "A caller counts as the network of its address: an IPv4 /24 or an IPv6 /56. Networks of a class have the numbers of the class where it names them; each still counts by itself."
@@ -101,7 +110,5 @@ func limitsJSON(l *limit.Settings) validated {
 	if err := enc.Encode(told); err != nil {
 		panic(err) // numbers and texts of ours always encode
 	}
-	body := bytes.TrimSuffix(b.Bytes(), []byte("\n"))
-	digest := sha256.Sum256(body)
-	return validated{body, validator{tag: `W/"` + hex.EncodeToString(digest[:8]) + `"`}}
+	return validate(bytes.TrimSuffix(b.Bytes(), []byte("\n")))
 }

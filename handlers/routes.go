@@ -25,6 +25,7 @@ func (s *Server) routes(documents []discovery.Document) {
 	s.app.Get("/v1/agents/:id", s.agent)
 	s.app.Get("/v1/agents/:id/entries", s.agentEntries)
 	s.app.Get("/v1/tags/:tag/entries", s.tagEntries)
+	s.app.Get(openAPIPath, s.openAPI)
 
 	if s.tools != nil {
 		for _, method := range toolMethods {

@@ -8,3 +8,9 @@ import "embed"
 //
 //go:embed discovery
 var Discovery embed.FS
+
+// OpenAPIComponents are the schemas, parameters and headers of the REST API as
+// OpenAPI has them. The door that serves the API joins its operations to them.
+//
+//go:embed openapi/components.json
+var OpenAPIComponents []byte
