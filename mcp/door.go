@@ -42,6 +42,7 @@ type Door struct {
 	tools      map[string]bool
 	documents  map[string]bool // uris that can be read
 	skills     shelf
+	prompts    map[string]prompt
 	logger     *slog.Logger
 	timeout    time.Duration
 	self       mcp.Implementation
@@ -61,7 +62,7 @@ func New(o Options) (*Door, error) {
 		return nil, err
 	}
 	d := &Door{
-		logger: o.Logger, timeout: o.ToolTimeout, tools: map[string]bool{}, documents: map[string]bool{},
+		logger: o.Logger, timeout: o.ToolTimeout, tools: map[string]bool{}, documents: map[string]bool{}, prompts: map[string]prompt{},
 		self: mcp.Implementation{Name: o.ServerName, Version: o.Version},
 	}
 	if d.logger == nil {
@@ -77,7 +78,7 @@ func New(o Options) (*Door, error) {
 		server.WithResourceCapabilities(false, false),
 		server.WithPromptCapabilities(false),
 		server.WithCompletions(),
-		server.WithPromptCompletionProvider(completer{}),
+		server.WithPromptCompletionProvider(completer{d.prompts}),
 		server.WithExtensions(map[string]any{skillsExtension: struct{}{}}),
 		server.WithCacheHints(cacheMillis, mcp.CacheScopePublic),
 		server.WithToolFilter(inOrder(tools)),
@@ -94,9 +95,10 @@ func New(o Options) (*Door, error) {
 		core.AddResource(r.listed, r.read)
 		d.documents[r.listed.URI] = true
 	}
-	for _, p := range prompts {
-		core.AddPrompt(p.definition(), p.handler(o.Origins))
+	for _, p := range journalPrompts {
+		d.offer(core, p, o.Origins)
 	}
+	d.addFixtures(core)
 	if d.skills, err = shelve(skills); err != nil {
 		return nil, err
 	}

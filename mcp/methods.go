@@ -46,9 +46,9 @@ func (d *Door) accepts(r request) *refusal {
 			return r.invalidParams("The member notifications of params must be an object.")
 		}
 	case mcp.MethodPromptsGet:
-		return r.prompted()
+		return d.prompted(r)
 	case mcp.MethodCompletionComplete:
-		return r.completes()
+		return d.completes(r)
 	case methodSkillsGet:
 		return d.getsSkill(r)
 	case mcp.MethodToolsList, mcp.MethodResourcesList, mcp.MethodResourcesTemplatesList, mcp.MethodPromptsList, methodSkillsList:

@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -24,14 +25,15 @@ const (
 var listening = regexp.MustCompile(`listening on (http://[^\s"]+)`)
 
 // Build compiles the program into dir and returns its path. The module's root
-// is found from the go command's own answer, so any folder may call it.
-func Build(ctx context.Context, dir string) (string, error) {
+// is found from the go command's own answer, so any folder may call it. tags
+// are build tags, for a program that only a test may have.
+func Build(ctx context.Context, dir string, tags ...string) (string, error) {
 	mod, err := exec.CommandContext(ctx, "go", "env", "GOMOD").Output()
 	if err != nil {
 		return "", fmt.Errorf("find the module: %w", err)
 	}
 	binary := filepath.Join(dir, "innerloop")
-	build := exec.CommandContext(ctx, "go", "build", "-o", binary, "./cmd/innerloop")
+	build := exec.CommandContext(ctx, "go", "build", "-tags", strings.Join(tags, ","), "-o", binary, "./cmd/innerloop")
 	build.Dir = filepath.Dir(string(bytes.TrimSpace(mod)))
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {

@@ -1,0 +1,8 @@
+//go:build !conformance
+
+package mcp
+
+import "github.com/mark3labs/mcp-go/server"
+
+// addFixtures adds nothing: the service has its own tools only.
+func (d *Door) addFixtures(*server.MCPServer) {}
