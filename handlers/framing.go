@@ -106,11 +106,11 @@ func trailed(h *fasthttp.RequestHeader) bool {
 		return true
 	})
 	found := false
-	h.VisitAll(func(name, _ []byte) {
+	for name := range h.All() {
 		field := strings.ToLower(string(name))
 		sent[field]--
 		found = found || sent[field] < 0
-	})
+	}
 	return found
 }
 

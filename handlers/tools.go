@@ -29,7 +29,9 @@ func (s *Server) tool(c *fiber.Ctx) error {
 		return &statusError{fiber.StatusUnsupportedMediaType, "a body must be sent without a content-encoding"}
 	}
 	header := make(http.Header, 8)
-	r.Header.VisitAll(func(name, value []byte) { header.Add(string(name), string(value)) })
+	for name, value := range r.Header.All() {
+		header.Add(string(name), string(value))
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), toolTimeout)
 	defer cancel()
 	status, answer, payload := s.tools.Serve(ctx, s.caller(c), strings.Clone(c.Method()), header, append([]byte(nil), r.Body()...))

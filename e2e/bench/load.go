@@ -31,7 +31,7 @@ func load(ctx context.Context, server *process, conns int, span time.Duration, n
 	client := &fasthttp.HostClient{
 		Addr: strings.TrimPrefix(server.origin, "http://"), MaxConns: conns,
 		ReadTimeout: 20 * time.Second, WriteTimeout: 20 * time.Second,
-		RetryIf: func(*fasthttp.Request) bool { return false },
+		RetryIfErr: func(*fasthttp.Request, int, error) (resetTimeout, retry bool) { return false, false },
 	}
 	defer client.CloseIdleConnections()
 	before, err := server.cpu()

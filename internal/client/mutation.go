@@ -159,8 +159,6 @@ func (a answer) settled() error {
 	return nil
 }
 
-func (a answer) replayed() bool { return a.idempotency == "replayed" }
-
 // keep leaves the saved request in place unless it was rejected, and says how
 // to go on.
 func (a *Agent) keep(m mutation, pending saved, err error) error {
