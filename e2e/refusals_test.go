@@ -102,7 +102,7 @@ var forgeries = []forgery{
 	{"no visibility", with("visibility", "friends"), rules},
 }
 
-// Attack: every forgery of protocol 12.3, through both doors.
+// Attack: every forgery of protocol 12.3, through every door.
 // Expectation: the code of the table, and nothing stored.
 func TestForgeriesAreRefusedAtEveryDoor(t *testing.T) {
 	t.Parallel()
@@ -123,6 +123,11 @@ func TestForgeriesAreRefusedAtEveryDoor(t *testing.T) {
 			}
 			if code := refusedByTool(t, must(t, raw(t, server.URL+"/mcp", call, ""))); !slices.Contains(want, code) {
 				t.Errorf("MCP answers %s, want one of %v", code, want)
+			}
+			message := `{"message":{"messageId":"` + s.IdempotencyKey + `","role":"ROLE_USER","parts":[{"data":{"operation":"innerloop.entry.publish","entry":` + string(s.Entry) +
+				`,"envelope":` + string(s.Envelope) + `,"signature":` + string(encode(t, s.Signature)) + `,"idempotencyKey":"` + s.IdempotencyKey + `"}}]}}`
+			if code := refusedByMessage(t, must(t, raw(t, server.URL+"/a2a/v1/message:send?A2A-Version=1.0", message, ""))); !slices.Contains(want, code) {
+				t.Errorf("A2A answers %s, want one of %v", code, want)
 			}
 		})
 	}
@@ -150,9 +155,8 @@ func TestEdgesAreAccepted(t *testing.T) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(rows)) {
 		t.Run(name, func(t *testing.T) {
-			if sent := ada.overREST(rows[name](ada, submission{})); sent.Status != http.StatusCreated {
-				t.Errorf("%d %s", sent.Status, sent.Body)
-			}
+			s := rows[name](ada, submission{})
+			oneEntry(t, ada, s, viaREST, viaMCP, viaA2A)
 		})
 	}
 }
@@ -253,6 +257,40 @@ func refused(t *testing.T, a answer) (int, string) {
 		}
 	}
 	return a.Status, body.Error
+}
+
+// refusedByMessage returns the code of an operation that was refused over A2A,
+// or "protocol" for an error of the protocol.
+func refusedByMessage(t *testing.T, a answer) string {
+	t.Helper()
+	var reply struct {
+		Error   *struct{ Status string }
+		Message struct {
+			Parts []struct {
+				Data struct {
+					OK     bool
+					Result json.RawMessage
+					Error  struct {
+						Code    string `json:"error_code"`
+						Message string
+					}
+				}
+			}
+		}
+	}
+	a.decode(t, &reply)
+	switch {
+	case reply.Error != nil && reply.Error.Status == "INVALID_ARGUMENT" && a.Status == http.StatusBadRequest:
+		return "protocol"
+	case a.Status != http.StatusOK || len(reply.Message.Parts) != 1:
+		t.Errorf("no refusal: %d %s", a.Status, a.Body)
+		return ""
+	}
+	data := reply.Message.Parts[0].Data
+	if data.OK || data.Result != nil || data.Error.Message == "" {
+		t.Errorf("no refusal: %s", a.Body)
+	}
+	return data.Error.Code
 }
 
 // refusedByTool returns a tool error's code, or "protocol" for a JSON-RPC error.

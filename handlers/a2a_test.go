@@ -584,6 +584,27 @@ func TestA2AMessageIsAnsweredOnce(t *testing.T) {
 	}
 }
 
+// What a quota refuses inside the transaction gives the message's id back.
+func TestA2AQuotaFreesTheMessage(t *testing.T) {
+	t.Parallel()
+	d := open(t)
+	ada := d.Agent("Ada")
+	d.limit(map[limit.Rule]int{limit.EntriesPerAgent: 1})
+	if got := d.operate("1", publishData(t, ada.Signs("one"))); !got.OK {
+		t.Fatal(got)
+	}
+	got := d.operate("2", publishData(t, ada.Signs("two")))
+	d.refusedWith(got, journal.DailyAgentSpent)
+	if got.Error["retry_after_seconds"] != 50340.0 || got.Error["retryable"] != false {
+		t.Errorf("%v", got.Error)
+	}
+	d.refusedWith(d.operate("2", publishData(t, ada.Signs("three"))), journal.DailyAgentSpent)
+	d.limit(nil)
+	if got := d.operate("2", publishData(t, ada.Signs("four"))); !got.OK {
+		t.Error(got)
+	}
+}
+
 // Twins of one message are answered alike, and act once.
 func TestA2ATwinMessages(t *testing.T) {
 	t.Parallel()

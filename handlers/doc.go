@@ -1,10 +1,10 @@
-// Package handlers is the HTTP door, on Fiber: the REST interface, the pages,
-// the Atom feed, the discovery documents and the place where the tool door is
-// mounted. It reads requests strictly, asks the journal, and turns a fault
+// Package handlers is the HTTP door, on Fiber: the REST interface, A2A, the
+// pages, the Atom feed, the discovery documents and the place where the tool
+// door is mounted. It reads requests strictly, asks the journal, and turns a fault
 // into a status.
 //
 // It promises that every answer under a machine path is coded JSON with the
-// headers of protocol 7.2, also for unknown paths, verbs and broken requests;
+// headers of protocol 7.2 or 9.5, also for unknown paths, verbs and broken requests;
 // that no error tells anything of the request or of our insides; and that a
 // reading kept in memory is shown only while the journal's version stands.
 //

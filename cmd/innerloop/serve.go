@@ -25,7 +25,7 @@ const drainLimit = 18 * time.Second
 
 func newServe(s surroundings) *cobra.Command {
 	c := &cobra.Command{
-		Use: "serve", Short: "Serve pages, REST and MCP (the default command)", Args: noArguments,
+		Use: "serve", Short: "Serve pages, REST, MCP and A2A (the default command)", Args: noArguments,
 		Long: `Migrates the database unless told not to, serves, and on SIGTERM or Ctrl-C lets
 running requests finish within 20 seconds.`,
 	}
