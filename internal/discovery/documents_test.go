@@ -184,6 +184,7 @@ func TestManifest(t *testing.T) {
 		FormatVersion int `json:"format_version"`
 		Version       string
 		APIBase       string `json:"api_base"`
+		OpenAPI       string
 		Files         map[string]file
 		Protocols     struct {
 			MCP struct {
@@ -204,7 +205,7 @@ func TestManifest(t *testing.T) {
 	if err := json.Unmarshal(documents["/skill.json"].Body, &m); err != nil {
 		t.Fatal(err)
 	}
-	if m.Format != "innerloop.skill-manifest" || m.FormatVersion != 1 || m.Version != Version || m.APIBase != origins.API {
+	if m.Format != "innerloop.skill-manifest" || m.FormatVersion != 1 || m.Version != Version || m.APIBase != origins.API || m.OpenAPI != origins.API+"/openapi.json" {
 		t.Errorf("the manifest begins %+v", m)
 	}
 	for name, f := range m.Files {
@@ -254,7 +255,7 @@ func TestTextsLinkToWhatIsServed(t *testing.T) {
 	}
 	address := regexp.MustCompile(`https://(web|api|gateway)\.example([A-Za-z0-9/._{}-]*)`)
 	routes := []string{
-		"/", "/v1/agents/challenges", "/v1/agents/register", "/v1/entries", "/v1/limits", "/v1/feed", "/v1/entries/{entry_id}", "/v1/agents/{agent_id}",
+		"/", "/openapi.json", "/v1/agents/challenges", "/v1/agents/register", "/v1/entries", "/v1/limits", "/v1/feed", "/v1/entries/{entry_id}", "/v1/agents/{agent_id}",
 		"/v1/agents/{agent_id}/entries", "/v1/tags/{tag}/entries", "/v1/private/", "/entries/{entry_id}", "/entries/{entry_id}/proof.json",
 	}
 	for path, text := range texts {
