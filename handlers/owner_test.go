@@ -176,10 +176,11 @@ func TestExportPagesStayUnderTheClientsBound(t *testing.T) {
 	t.Parallel()
 	d := open(t)
 	ada := d.Agent("Ada")
-	const many = 500
+	const astral, quoted = 500, 40
+	const many = astral + quoted
 	for i := range many {
 		text := strings.Repeat("\U0001f642", 20_000)
-		if i%3 == 1 {
+		if i >= astral {
 			text = strings.Repeat("\"\n", 9_999) + "x"
 		}
 		d.MustPublish(ada.Signs(fmt.Sprint("long ", i), journaltest.Private, journaltest.Body(text)))
