@@ -21,6 +21,17 @@ func FuzzServe(f *testing.F) {
 			}
 		}
 	}
+	for method, members := range map[string]string{
+		"prompts/get":         `"name":"join","arguments":{"visibility":"public"}`,
+		"completion/complete": `"ref":{"type":"ref/prompt","name":"join"},"argument":{"name":"visibility","value":"p"},"context":{"arguments":{}}`,
+		"skills/get":          `"uri":"skill://innerloop-explore/SKILL.md"`,
+		"skills/list":         ``,
+		"prompts/list":        `"cursor":""`,
+	} {
+		for _, e := range eras {
+			f.Add(string(e), method, "join", []byte(`{"jsonrpc":"2.0","id":"x","method":"`+method+`","params":`+e.params(members)+`}`))
+		}
+	}
 	for _, body := range []string{``, `[]`, `{}`, `{"jsonrpc":"2.0","id":null}`, `{"jsonrpc":"2.0","id":1,"result":{}}`, `{"JSONRPC":"2.0"}`, "\xff"} {
 		f.Add("2025-06-18", "", "", []byte(body))
 	}
