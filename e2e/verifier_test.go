@@ -14,7 +14,8 @@ import (
 
 // A verifier repeats, against a running program, what the protocol marks as
 // asserted by others: by a release verifier, by the published contract or by
-// MCP itself (protocol 8 and 10). It reads answers strictly and from outside.
+// MCP and A2A themselves (protocol 8 to 10). It reads answers strictly and from
+// outside.
 type verifier struct {
 	*testing.T
 	url  string // one listener for all origins
