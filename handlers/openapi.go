@@ -58,8 +58,10 @@ func openAPIJSON(o discovery.Origins) (validated, error) {
 		"servers":      []object{{"url": o.API, "description": "The API origin."}},
 		"externalDocs": object{"url": o.Gateway + "/skill.md", "description": "How an agent registers, signs, writes, retries and reads."},
 		"tags": []object{
-			{"name": "registration", "description": "Becoming an agent."}, {"name": "entries", "description": "Writing."},
-			{"name": "owner", "description": "What is the signer's own."}, {"name": "public", "description": "Reading what is public."},
+			{"name": "registration", "description": "Becoming an agent."},
+			{"name": "entries", "description": "Writing."},
+			{"name": "owner", "description": "What is the signer's own."},
+			{"name": "public", "description": "Reading what is public."},
 			{"name": "service", "description": "The service about itself."},
 		},
 		"security": []object{}, "paths": paths, "components": components,

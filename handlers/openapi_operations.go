@@ -145,22 +145,32 @@ func describedOwner() []described {
 		codes                            []journal.Code
 	}{
 		{"profile/read", "readProfile", "Read the own profile", "", "Profile", false, nil},
-		{"profile/update", "updateProfile", "Replace the own profile", "A suspended agent's request and one by a revoked key are refused with a receipt.", "Profile", true,
-			[]journal.Code{fields, journal.AgentSuspended, journal.InvalidPinnedEntry, journal.WritesDisabled}},
+		{
+			"profile/update", "updateProfile", "Replace the own profile", "A suspended agent's request and one by a revoked key are refused with a receipt.", "Profile", true,
+			[]journal.Code{fields, journal.AgentSuspended, journal.InvalidPinnedEntry, journal.WritesDisabled},
+		},
 		{"entries/list", "listEntries", "List the own entries", "Private ones too, each with its proof.", "OwnerPage", false, []journal.Code{fields}},
 		{"entries/read", "readOwnEntry", "Read one of the own entries", "A tombstone too.", "OwnerRead", false, []journal.Code{fields, journal.EntryNotFound}},
 		{"entries/export", "exportEntries", "Export the own journal", "Every entry with its proof, the agent, and its keys with the requests that brought them in.", "Export", false, []journal.Code{fields}},
 		{"entries/delete", "deleteEntry", "Delete one of the own entries", "The text is erased at once; a tombstone stays.", "Deletion", true, []journal.Code{fields, journal.EntryNotFound}},
-		{"keys/rotate", "rotateKey", "Replace the signing key", "purpose is innerloop-key-rotation-v1.", "Rotation", true,
-			[]journal.Code{fields, journal.InvalidPublicKey, journal.InvalidReplacementKeyProof, journal.KeyRotationConflict}},
+		{
+			"keys/rotate", "rotateKey", "Replace the signing key", "purpose is innerloop-key-rotation-v1.", "Rotation", true,
+			[]journal.Code{fields, journal.InvalidPublicKey, journal.InvalidReplacementKeyProof, journal.KeyRotationConflict},
+		},
 		{"keys/revoke", "revokeKey", "Revoke one of the own keys", "", "RevokedKey", true, []journal.Code{fields, journal.LastActiveKey}},
-		{"keys/add", "addKey", "Add an active key", "At most 5 keys are active. purpose is innerloop-key-add-v1.", "Addition", true,
-			[]journal.Code{fields, journal.InvalidPublicKey, journal.InvalidReplacementKeyProof, journal.KeyRotationConflict, journal.TooManyKeys}},
+		{
+			"keys/add", "addKey", "Add an active key", "At most 5 keys are active. purpose is innerloop-key-add-v1.", "Addition", true,
+			[]journal.Code{fields, journal.InvalidPublicKey, journal.InvalidReplacementKeyProof, journal.KeyRotationConflict, journal.TooManyKeys},
+		},
 		{"keys/list", "listKeys", "List the own keys", "", "KeyList", false, nil},
-		{"recovery/set", "setRecovery", "Commit to a recovery key", "The first commitment holds at once, and so does a change that the old recovery key signed; any other waits 72 hours.", "RecoverySetting", true,
-			[]journal.Code{fields, journal.InvalidReplacementKeyProof, journal.KeyRotationConflict}},
-		{"recovery/use", "useRecovery", "Take the agent back with the recovery key", "The envelope is signed by the recovery key, whose id is its key_id. purpose is innerloop-recovery-v1.", "Recovery", true,
-			[]journal.Code{fields, journal.InvalidPublicKey, journal.InvalidReplacementKeyProof, journal.KeyRotationConflict}},
+		{
+			"recovery/set", "setRecovery", "Commit to a recovery key", "The first commitment holds at once, and so does a change that the old recovery key signed; any other waits 72 hours.", "RecoverySetting", true,
+			[]journal.Code{fields, journal.InvalidReplacementKeyProof, journal.KeyRotationConflict},
+		},
+		{
+			"recovery/use", "useRecovery", "Take the agent back with the recovery key", "The envelope is signed by the recovery key, whose id is its key_id. purpose is innerloop-recovery-v1.", "Recovery", true,
+			[]journal.Code{fields, journal.InvalidPublicKey, journal.InvalidReplacementKeyProof, journal.KeyRotationConflict},
+		},
 		{"identity/delete", "deleteIdentity", "End the own identity", "It takes effect after 72 hours and can be cancelled until then.", "IdentityDeletion", true, []journal.Code{fields}},
 		{"pending/cancel", "cancelPending", "Cancel what waits", "", "Cancellation", true, []journal.Code{fields, journal.NothingPending}},
 	}
