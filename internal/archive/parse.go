@@ -195,7 +195,10 @@ func (p *fields) entry() Entry {
 		e.Canonical, e.Envelope = []byte(p.text("canonical_entry")), []byte(p.text("canonical_envelope"))
 		e.Signature, e.Key = p.signature("signature"), p.publicKey("public_key")
 	})
-	p.failed = p.failed || !validID("entry", e.EntryID) || !validID("agent", e.AgentID)
+	// The line is written around the canonical text as it is, so a text that is
+	// no canonical entry would make a line that is no JSON.
+	_, err := seal.ParseEntry(e.Canonical)
+	p.failed = p.failed || err != nil || !validID("entry", e.EntryID) || !validID("agent", e.AgentID)
 	return e
 }
 
