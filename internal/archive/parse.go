@@ -101,7 +101,10 @@ func (p *fields) textOrNull(name string) *string {
 
 func (p *fields) time(name string) time.Time {
 	at, err := seal.ParseDateTime(p.text(name))
-	if err != nil {
+	// Every time here is the service's own. The bounds keep out what would be
+	// written in another form than it is read: the zero time, which stands for
+	// null, and years that have no four digits in UTC.
+	if err != nil || at.Year() < 1970 || at.Year() > 9998 {
 		p.failed = true
 	}
 	return at
