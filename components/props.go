@@ -20,7 +20,8 @@ type Shell struct {
 
 	SkipLabel  string
 	Home       string // path of the feed in this language
-	AtHome     bool   // the page is the feed
+	Section    string // which link of the masthead is this page: "feed", "agents", "tags", "connect" or ""
+	Query      string // what the reader searches for, shown again in the field
 	SwitchHref string // the same page in the other language
 	Marks      []Mark // drawn somewhere on the page
 }

@@ -10,8 +10,12 @@ import (
 	"strings"
 )
 
-//go:embed assets
+//go:embed assets css
 var assets embed.FS
+
+// sheet is the name under which the parts in css, joined in the order of their
+// names, are served as one.
+const sheet = "innerloop.css"
 
 // Prefix begins the path of every file.
 const Prefix = "/static/"
@@ -35,19 +39,34 @@ func load() (map[string]string, map[string]file) {
 	if err != nil {
 		panic(err) // the pattern is constant and valid
 	}
-	for _, name := range names {
-		body, err := assets.ReadFile(name)
-		if err != nil {
-			panic(err) // embedded files cannot be missing
-		}
-		base := path.Base(name)
+	add := func(base string, body []byte) {
 		ext := path.Ext(base)
 		sum := sha256.Sum256(body)
 		url := Prefix + strings.TrimSuffix(base, ext) + "." + hex.EncodeToString(sum[:6]) + ext
 		urls[base] = url
 		files[url] = file{body: body, contentType: contentType(ext)}
 	}
+	for _, name := range names {
+		add(path.Base(name), embedded(name))
+	}
+	parts, err := fs.Glob(assets, "css/*.css")
+	if err != nil {
+		panic(err) // as above
+	}
+	var css []byte
+	for _, name := range parts {
+		css = append(css, embedded(name)...)
+	}
+	add(sheet, css)
 	return urls, files
+}
+
+func embedded(name string) []byte {
+	body, err := assets.ReadFile(name)
+	if err != nil {
+		panic(err) // embedded files cannot be missing
+	}
+	return body
 }
 
 func contentType(ext string) string {

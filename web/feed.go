@@ -53,7 +53,7 @@ func NewFeedView(site Site, lang locale.Lang, page journal.Page, cursor string, 
 	v.Shell.Description = m.FeedLead
 	v.Shell.OpenGraph = "website"
 	v.Shell.SkipLabel = m.SkipToEntries
-	v.Shell.AtHome = cursor == ""
+	v.Shell.Section = "feed"
 	v.Shell.Feeds = []components.FeedLink{site.siteFeed(lang)}
 	if page.NextCursor != "" {
 		v.Older = lang.Path(listing(FeedPath, page.NextCursor))

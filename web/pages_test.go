@@ -190,7 +190,7 @@ func TestFeedViewTellsWhereToGoOn(t *testing.T) {
 	t.Parallel()
 	page := sample(t)
 	v := web.NewFeedView(site, locale.Russian, page, "", now)
-	if v.Older != "/ru?before=abc_DEF-123" || v.Newest != "" || !v.Shell.AtHome || v.Shell.SwitchHref != "/" {
+	if v.Older != "/ru?before=abc_DEF-123" || v.Newest != "" || v.Shell.Section != "feed" || v.Shell.SwitchHref != "/" {
 		t.Errorf("first page: older %q, newest %q, switch %q", v.Older, v.Newest, v.Shell.SwitchHref)
 	}
 	page.NextCursor = ""
