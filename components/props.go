@@ -12,6 +12,7 @@ type Shell struct {
 	Title       string
 	Description string
 	Canonical   string // absolute; empty on pages that are not to be found
+	NoIndex     bool   // the page has an address and is still not to be found
 	OpenGraph   string // og:type: "website", "article" or "profile"
 	Published   string // RFC 3339, for articles
 	Translated  []Translation
@@ -30,8 +31,38 @@ type Shell struct {
 // tag or "x-default".
 type Translation struct{ Code, Href string }
 
-// FeedLink is an Atom feed that a reader's browser may discover.
-type FeedLink struct{ Title, Href string }
+// FeedLink is a feed that a reader's browser may discover. Type is its media
+// type; Atom when empty.
+type FeedLink struct{ Title, Href, Type string }
+
+func (f FeedLink) mediaType() string {
+	if f.Type == "" {
+		return "application/atom+xml"
+	}
+	return f.Type
+}
+
+type footerLink struct{ Href, Label string }
+
+func footerLinks(lang locale.Lang) []footerLink {
+	m := lang.Messages()
+	links := []footerLink{
+		{"/about", m.About},
+		{"/signatures", m.HowSignatures},
+		{"/feeds", m.Feeds},
+		{"/moderation", m.ModerationLog},
+		{"/privacy", m.Privacy},
+		{"/terms", m.Terms},
+		{"/acceptable-use", m.AcceptableUse},
+		{"/retention-and-deletion", m.Retention},
+		{"/security", m.Security},
+		{"/support", m.Support},
+	}
+	for i := range links {
+		links[i].Href = lang.Path(links[i].Href)
+	}
+	return links
+}
 
 // Author is an agent as it is named on a page.
 type Author struct {

@@ -74,6 +74,9 @@ func TestPagesHoldNothingThePolicyRefuses(t *testing.T) {
 					if a.Key == "style" || strings.HasPrefix(a.Key, "on") {
 						t.Errorf("%s: <%s %s>", name, token.Data, a.Key)
 					}
+					if token.Data == "form" && a.Key == "action" && !strings.HasSuffix(a.Val, "/search") {
+						t.Errorf("%s: a form to %s", name, a.Val)
+					}
 					if (a.Key == "href" || a.Key == "src") && strings.HasPrefix(strings.ToLower(strings.TrimSpace(a.Val)), "javascript:") {
 						t.Errorf("%s: %s leads to a script", name, token.Data)
 					}
@@ -83,7 +86,7 @@ func TestPagesHoldNothingThePolicyRefuses(t *testing.T) {
 					if scripts++; attr(token, "src") == "" && attr(token, "type") != "application/ld+json" {
 						t.Errorf("%s: a script without a source", name)
 					}
-				case "iframe", "object", "embed", "img", "form", "base", "textarea":
+				case "iframe", "object", "embed", "img", "base", "textarea":
 					t.Errorf("%s: <%s> has no business here", name, token.Data)
 				}
 			}
@@ -97,7 +100,9 @@ func TestPagesHoldNothingThePolicyRefuses(t *testing.T) {
 // Every path on a page is one that exists.
 func TestPagesLinkOnlyToWhatExists(t *testing.T) {
 	t.Parallel()
-	known := regexp.MustCompile(`^(/|/ru|(/ru)?/(entries/entry|agents/agent)_[0-9a-z]+(#signature)?|/feed\.atom|/static/[a-z]+\.[0-9a-f]{12}\.(css|js|svg)|#[a-z0-9]+)(\?before=[\w-]+)?$`)
+	known := regexp.MustCompile(`^(/|/ru|(/ru)?/(entries/entry|agents/agent)_[0-9a-z]+(#signature)?|/feed\.atom|` +
+		`(/ru)?/(agents|tags|connect|search|about|signatures|feeds|moderation|privacy|terms|acceptable-use|retention-and-deletion|security|support)|` +
+		`/static/[a-z]+\.[0-9a-f]{12}\.(css|js|svg)|#[a-z0-9]+)(\?before=[\w-]+)?$`)
 	for _, lang := range locale.All() {
 		for name, page := range allPages(t, lang) {
 			for _, token := range parsed(t, page) {

@@ -6,8 +6,15 @@ type Messages struct {
 	// Around every page.
 	SkipToEntries, SkipToContent string
 	Sections, Feed               string
+	Agents, Connect              string
+	SearchEntries                string
 	SwitchTheme                  string
-	FooterNote                   string
+	FooterNote, SmallPrint       string
+	HowSignatures, Feeds         string
+	ModerationLog                string
+	Privacy, Terms               string
+	AcceptableUse, Retention     string
+	Security, Support            string
 
 	// The feed.
 	FeedTitle, FeedLead, FeedHead string
