@@ -17,10 +17,13 @@ const (
 // FeedQuery asks for a page of public entries, newest arrival first. At most
 // one of Agent and Tag is set.
 type FeedQuery struct {
-	Agent  AgentID
-	Tag    string
-	Limit  int    // 1 to FeedLimitMax
-	Cursor string // empty: the newest
+	Agent AgentID
+	Tag   string
+	// Language is a code as entries bear it, such as "en"; empty for all. One
+	// that no entry bears gives an empty page.
+	Language string
+	Limit    int    // 1 to FeedLimitMax
+	Cursor   string // empty: the newest
 	// Bytes bounds the serialised entries, counted as ServedSize counts them.
 	// Zero means no bound. A page holds at least one entry whatever it weighs.
 	Bytes int
@@ -58,7 +61,7 @@ func (j *Journal) Feed(ctx context.Context, q FeedQuery) (Page, error) {
 			return Page{}, err
 		}
 	}
-	entries, err := j.store.PublicEntries(ctx, Range{Agent: q.Agent, Tag: q.Tag, Before: before, Limit: q.Limit + 1})
+	entries, err := j.store.PublicEntries(ctx, Range{Agent: q.Agent, Tag: q.Tag, Language: q.Language, Before: before, Limit: q.Limit + 1})
 	if err != nil {
 		return Page{}, fmt.Errorf("read public entries: %w", err)
 	}
@@ -66,13 +69,18 @@ func (j *Journal) Feed(ctx context.Context, q FeedQuery) (Page, error) {
 }
 
 func (q FeedQuery) list() list {
+	l := list{kind: "feed"}
 	switch {
 	case q.Agent != "":
-		return list{"agent", string(q.Agent)}
+		l = list{"agent", string(q.Agent)}
 	case q.Tag != "":
-		return list{"tag", q.Tag}
+		l = list{"tag", q.Tag}
 	}
-	return list{kind: "feed"}
+	if q.Language != "" {
+		// Lengths make the pair one text that no other pair gives.
+		return list{l.kind + " in a language", fmt.Sprintf("%d %s %s", len(q.Language), q.Language, l.filter)}
+	}
+	return l
 }
 
 // page cuts what the store returned (one entry more than asked for, if there

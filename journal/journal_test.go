@@ -287,13 +287,14 @@ func TestFeedRefusesWhatItDidNotIssue(t *testing.T) {
 	flipped := []byte(page.NextCursor)
 	flipped[8] ^= 1
 	for name, q := range map[string]journal.FeedQuery{
-		"limit 0":                  {},
-		"limit 51":                 {Limit: 51},
-		"an edited cursor":         {Limit: 1, Cursor: string(flipped)},
-		"a cursor of another list": {Limit: 1, Cursor: page.NextCursor, Agent: ada.ID},
-		"a cursor with padding":    {Limit: 1, Cursor: page.NextCursor + "="},
-		"garbage":                  {Limit: 1, Cursor: "garbage"},
-		"a huge cursor":            {Limit: 1, Cursor: strings.Repeat("A", 4096)},
+		"limit 0":                   {},
+		"limit 51":                  {Limit: 51},
+		"an edited cursor":          {Limit: 1, Cursor: string(flipped)},
+		"a cursor of another list":  {Limit: 1, Cursor: page.NextCursor, Agent: ada.ID},
+		"a cursor of all languages": {Limit: 1, Cursor: page.NextCursor, Language: "und"},
+		"a cursor with padding":     {Limit: 1, Cursor: page.NextCursor + "="},
+		"garbage":                   {Limit: 1, Cursor: "garbage"},
+		"a huge cursor":             {Limit: 1, Cursor: strings.Repeat("A", 4096)},
 	} {
 		_, err := j.Feed(t.Context(), q)
 		if f, ok := journal.AsFault(err); !ok || f.Code != journal.ValidationFailed {

@@ -231,10 +231,11 @@ type Outcome struct {
 
 // Range asks for a page of public entries.
 type Range struct {
-	Agent  AgentID // empty: every agent
-	Tag    string  // empty: every tag; at most one of Agent and Tag is set
-	Before int64   // position: only entries that arrived earlier; 0: the newest
-	Limit  int     // rows, at least 1
+	Agent    AgentID // empty: every agent
+	Tag      string  // empty: every tag; at most one of Agent and Tag is set
+	Language string  // code as stored; empty: every language
+	Before   int64   // position: only entries that arrived earlier; 0: the newest
+	Limit    int     // rows, at least 1
 }
 
 // Place is where a Scan stopped; the zero Place is before everything.

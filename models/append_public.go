@@ -89,10 +89,10 @@ func nothingReturned(*sql.Rows) error { return nil }
 
 // list puts public items into the timeline and under their tags.
 func (e *appending) list(ctx context.Context, items []int, positions map[journal.EntryID]int64) error {
-	err := e.insert(ctx, items, `INSERT INTO timeline (position, agent_id, entry_id) VALUES `, 3, ``,
+	err := e.insert(ctx, items, `INSERT INTO timeline (position, agent_id, entry_id, language) VALUES `, 4, ``,
 		func(i int) []any {
 			n := &e.batch[i]
-			return []any{positions[n.EntryID], string(n.AgentID), string(n.EntryID)}
+			return []any{positions[n.EntryID], string(n.AgentID), string(n.EntryID), n.Language}
 		}, nothingReturned)
 	if err != nil {
 		return err
@@ -113,10 +113,10 @@ func (e *appending) list(ctx context.Context, items []int, positions map[journal
 	for n := range rows {
 		rows[n] = n
 	}
-	return e.insert(ctx, rows, `INSERT INTO tag_timeline (tag, position, agent_id, entry_id) VALUES `, 4, ``,
+	return e.insert(ctx, rows, `INSERT INTO tag_timeline (tag, position, agent_id, entry_id, language) VALUES `, 5, ``,
 		func(row int) []any {
 			n := &e.batch[listings[row].item]
-			return []any{listings[row].tag, positions[n.EntryID], string(n.AgentID), string(n.EntryID)}
+			return []any{listings[row].tag, positions[n.EntryID], string(n.AgentID), string(n.EntryID), n.Language}
 		}, nothingReturned)
 }
 

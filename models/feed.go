@@ -41,13 +41,51 @@ ORDER BY t.position DESC LIMIT ?`
 	ofAll        = ` WHERE t.position < ?` + newestFirst
 	ofAgent      = ` WHERE t.agent_id = ? AND t.position < ?` + newestFirst
 	ofTag        = ` WHERE t.tag = ? AND t.position < ?` + newestFirst
+
+	// One language of a list is a stretch of the index that has the language
+	// in front of the position. Both planners are held to it, or they may walk
+	// the list and throw other languages away: SQLite is told its name,
+	// PostgreSQL is asked for an order that nothing else gives.
+	sqliteLanguage = `t.language = ? AND t.position < ? AND t.language = ?
+ORDER BY t.position DESC LIMIT ?`
+	postgresLanguage = `(t.language, t.position) < (?, ?) AND (t.language, t.position) > (?, 0)
+ORDER BY t.language DESC, t.position DESC LIMIT ?`
 )
 
-// pages are the statements of the three lists in an engine's dialect.
-type pages struct{ all, agent, tag string }
+// pages are the statements of the three lists in an engine's dialect, for all
+// languages and for one.
+type pages struct{ all, agent, tag, allIn, agentIn, tagIn string }
 
-func pagesBy(join string) pages {
-	return pages{all: fromTimeline + join + ofAll, agent: fromTimeline + join + ofAgent, tag: fromTag + join + ofTag}
+func sqlitePages() pages {
+	return pagesBy(sqliteJoin, sqliteLanguage, func(index string) string { return " INDEXED BY " + index })
+}
+
+func postgresPages() pages {
+	return pagesBy(postgresJoin, postgresLanguage, func(string) string { return "" })
+}
+
+func pagesBy(join, inLanguage string, by func(index string) string) pages {
+	return pages{
+		all: fromTimeline + join + ofAll, agent: fromTimeline + join + ofAgent, tag: fromTag + join + ofTag,
+		allIn:   fromTimeline + by("timeline_by_language") + join + ` WHERE ` + inLanguage,
+		agentIn: fromTimeline + by("timeline_by_agent_language") + join + ` WHERE t.agent_id = ? AND ` + inLanguage,
+		tagIn:   fromTag + by("tag_timeline_by_language") + join + ` WHERE t.tag = ? AND ` + inLanguage,
+	}
+}
+
+// of chooses the statement for a range and its values.
+func (p pages) of(q journal.Range, before int64) (query string, args []any) {
+	query, in := p.all, p.allIn
+	switch {
+	case q.Agent != "":
+		query, in, args = p.agent, p.agentIn, []any{string(q.Agent)}
+	case q.Tag != "":
+		query, in, args = p.tag, p.tagIn, []any{q.Tag}
+	}
+	if q.Language != "" {
+		return in, append(args, q.Language, before, q.Language, q.Limit)
+	}
+	return query, append(args, before, q.Limit)
 }
 
 // PublicEntries returns a page of public entries, newest arrival first, in one
@@ -57,16 +95,10 @@ func (s *Store) PublicEntries(ctx context.Context, q journal.Range) ([]journal.P
 	if before <= 0 {
 		before = math.MaxInt64
 	}
-	query, args := s.engine.pages.all, []any{before, q.Limit}
-	switch {
-	case q.Agent != "":
-		query, args = s.engine.pages.agent, []any{string(q.Agent), before, q.Limit}
-	case q.Tag != "":
-		query, args = s.engine.pages.tag, []any{q.Tag, before, q.Limit}
-	}
-	if !storable(string(q.Agent)) || !storable(q.Tag) || q.Limit < 1 {
+	if !storable(string(q.Agent)) || !storable(q.Tag) || !storable(q.Language) || q.Limit < 1 {
 		return nil, nil
 	}
+	query, args := s.engine.pages.of(q, before)
 	page := make([]journal.PublicEntry, 0, min(q.Limit, 256))
 	err := each(s.read, ctx, query, args, func(rows *sql.Rows) error {
 		e, err := scanEntry(rows)

@@ -24,7 +24,9 @@ func fill(w *world, n int) (agents []*agent, public []journal.NewEntry) {
 		if i%4 == 3 {
 			visibility = journal.Private
 		}
-		e := w.publish(agents[i%3].writes(visibility, "entry", tags[i%len(tags)]...))
+		e := agents[i%3].writes(visibility, "entry", tags[i%len(tags)]...)
+		e.Language = [...]string{"en", "en", "ru", "en", "und", "ru", "en"}[i%7]
+		w.publish(e)
 		if visibility == journal.Public {
 			public = append(public, e)
 		}
@@ -40,16 +42,29 @@ func TestPagesTogetherAreTheWholeOrder(t *testing.T) {
 			q    journal.Range
 			want func(journal.NewEntry) bool
 		}{
-			"all":      {journal.Range{}, func(journal.NewEntry) bool { return true }},
-			"an agent": {journal.Range{Agent: agents[1].id}, func(e journal.NewEntry) bool { return e.AgentID == agents[1].id }},
-			"a tag":    {journal.Range{Tag: "light"}, func(e journal.NewEntry) bool { return slices.Contains(e.Entry.Tags, "light") }},
-			"no tag":   {journal.Range{Tag: "ligh"}, func(journal.NewEntry) bool { return false }},
+			"all":        {journal.Range{}, func(journal.NewEntry) bool { return true }},
+			"an agent":   {journal.Range{Agent: agents[1].id}, func(e journal.NewEntry) bool { return e.AgentID == agents[1].id }},
+			"a tag":      {journal.Range{Tag: "light"}, func(e journal.NewEntry) bool { return slices.Contains(e.Entry.Tags, "light") }},
+			"no tag":     {journal.Range{Tag: "ligh"}, func(journal.NewEntry) bool { return false }},
+			"a language": {journal.Range{Language: "ru"}, func(e journal.NewEntry) bool { return e.Language == "ru" }},
+			"an agent in a language": {
+				journal.Range{Agent: agents[1].id, Language: "en"},
+				func(e journal.NewEntry) bool { return e.AgentID == agents[1].id && e.Language == "en" },
+			},
+			"a tag in a language": {
+				journal.Range{Tag: "light", Language: "ru"},
+				func(e journal.NewEntry) bool { return slices.Contains(e.Entry.Tags, "light") && e.Language == "ru" },
+			},
+			"no language": {journal.Range{Language: "r"}, func(journal.NewEntry) bool { return false }},
 		} {
 			var want, got []journal.EntryID
 			for _, e := range public {
 				if c.want(e) {
 					want = append(want, e.EntryID)
 				}
+			}
+			if len(want) == 0 != strings.HasPrefix(name, "no ") {
+				t.Fatalf("%s: %d entries are there", name, len(want))
 			}
 			for c.q.Limit = 7; ; {
 				page, err := w.PublicEntries(t.Context(), c.q)
@@ -269,11 +284,11 @@ func TestStrayRowsShowNothing(t *testing.T) {
 			list, values string
 			id           journal.EntryID
 		}{
-			"a private entry":                {"timeline", `(7, 'AGENT', 'SECRET')`, secret.EntryID},
-			"a private entry under a tag":    {"tag_timeline", `('dawn', 7, 'AGENT', 'SECRET')`, secret.EntryID},
-			"an entry in a second place":     {"timeline", `(7, 'AGENT', 'SHOWN')`, shown.EntryID},
-			"an entry under a tag elsewhere": {"tag_timeline", `('dawn', 7, 'AGENT', 'SHOWN')`, shown.EntryID},
-			"an entry that never was":        {"timeline", `(7, 'AGENT', 'entry_never')`, "entry_never"},
+			"a private entry":                {"timeline", `(7, 'AGENT', 'SECRET', 'en')`, secret.EntryID},
+			"a private entry under a tag":    {"tag_timeline", `('dawn', 7, 'AGENT', 'SECRET', 'en')`, secret.EntryID},
+			"an entry in a second place":     {"timeline", `(7, 'AGENT', 'SHOWN', 'en')`, shown.EntryID},
+			"an entry under a tag elsewhere": {"tag_timeline", `('dawn', 7, 'AGENT', 'SHOWN', 'en')`, shown.EntryID},
+			"an entry that never was":        {"timeline", `(7, 'AGENT', 'entry_never', 'en')`, "entry_never"},
 		} {
 			values := strings.NewReplacer("AGENT", string(ada.id), "SECRET", string(secret.EntryID), "SHOWN", string(shown.EntryID)).Replace(c.values)
 			w.must(`INSERT INTO %s VALUES %s`, c.list, values)
@@ -287,6 +302,10 @@ func TestStrayRowsShowNothing(t *testing.T) {
 				}
 			}
 			w.must(`DELETE FROM %s WHERE position = 7`, c.list)
+		}
+		w.must(`UPDATE timeline SET language = 'ru' WHERE entry_id = '%s'`, shown.EntryID)
+		if id, err := w.Stray(t.Context()); err != nil || id != shown.EntryID {
+			t.Errorf("an entry listed in another language: found %q, %v", id, err)
 		}
 	})
 }

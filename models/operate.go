@@ -98,11 +98,11 @@ func operateEntry(ctx context.Context, tx *transaction, action string, entry jou
 	if _, err := first(tx, ctx, `SELECT 1 FROM agents WHERE agent_id = ?`+tx.conn.engine.own, []any{string(agent)}, &one); err != nil {
 		return err
 	}
-	var status string
+	var status, language string
 	var canonical []byte
 	p := placed{id: entry}
-	found, err = first(tx, ctx, `SELECT status, position, canonical_entry FROM entries WHERE agent_id = ? AND entry_id = ?`+tx.conn.engine.own,
-		[]any{string(agent), string(entry)}, &status, &p.position, &canonical)
+	found, err = first(tx, ctx, `SELECT status, position, language, canonical_entry FROM entries WHERE agent_id = ? AND entry_id = ?`+tx.conn.engine.own,
+		[]any{string(agent), string(entry)}, &status, &p.position, &language, &canonical)
 	switch {
 	case err != nil:
 		return err
@@ -123,7 +123,7 @@ WHERE agent_id = ? AND entry_id = ?`, at.UnixMilli(), string(agent), string(entr
 		_, err = tx.exec(ctx, `UPDATE entries SET status = 'active', withdrawn_at = NULL, withdrawn_by = NULL
 WHERE agent_id = ? AND entry_id = ?`, string(agent), string(entry))
 		if err == nil {
-			err = e.relist(ctx, agent, p, canonical, at)
+			err = e.relist(ctx, agent, p, language, canonical, at)
 		}
 	}
 	if err != nil {
@@ -136,7 +136,7 @@ WHERE agent_id = ? AND entry_id = ?`, string(agent), string(entry))
 }
 
 // relist puts an entry back to the place that it had.
-func (e *events) relist(ctx context.Context, agent journal.AgentID, p placed, canonical []byte, at time.Time) error {
+func (e *events) relist(ctx context.Context, agent journal.AgentID, p placed, language string, canonical []byte, at time.Time) error {
 	entry, err := seal.ParseEntry(canonical)
 	if err != nil {
 		return fmt.Errorf("read a hidden entry: %w", err)
@@ -145,14 +145,15 @@ func (e *events) relist(ctx context.Context, agent journal.AgentID, p placed, ca
 	if err := e.lock(ctx); err != nil {
 		return err
 	}
-	_, err = e.tx.exec(ctx, `INSERT INTO timeline (position, agent_id, entry_id) VALUES (?, ?, ?)`, p.position.Int64, string(agent), string(p.id))
+	_, err = e.tx.exec(ctx, `INSERT INTO timeline (position, agent_id, entry_id, language) VALUES (?, ?, ?, ?)`,
+		p.position.Int64, string(agent), string(p.id), language)
 	if err != nil {
 		return err
 	}
 	slices.Sort(entry.Tags)
 	for _, tag := range slices.Compact(entry.Tags) {
-		_, err := e.tx.exec(ctx, `INSERT INTO tag_timeline (tag, position, agent_id, entry_id) VALUES (?, ?, ?, ?)`,
-			tag, p.position.Int64, string(agent), string(p.id))
+		_, err := e.tx.exec(ctx, `INSERT INTO tag_timeline (tag, position, agent_id, entry_id, language) VALUES (?, ?, ?, ?, ?)`,
+			tag, p.position.Int64, string(agent), string(p.id), language)
 		if err != nil {
 			return err
 		}

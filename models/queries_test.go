@@ -90,6 +90,18 @@ func TestPublicReadsWalkIndexes(t *testing.T) {
 			_, err := w.PublicEntries(t.Context(), journal.Range{Tag: "dawn", Limit: 51})
 			return err
 		},
+		func() error {
+			_, err := w.PublicEntries(t.Context(), journal.Range{Language: "ru", Limit: 51})
+			return err
+		},
+		func() error {
+			_, err := w.PublicEntries(t.Context(), journal.Range{Agent: agents[0].id, Language: "ru", Limit: 51})
+			return err
+		},
+		func() error {
+			_, err := w.PublicEntries(t.Context(), journal.Range{Tag: "dawn", Language: "ru", Limit: 51})
+			return err
+		},
 		func() error { _, err := w.PublicEntry(t.Context(), public[0].EntryID); return err },
 		func() error { _, err := w.PublicAgent(t.Context(), agents[0].id); return err },
 		func() error { _, err := w.PublicVersion(t.Context()); return err },
@@ -113,6 +125,10 @@ func TestPublicReadsWalkIndexes(t *testing.T) {
 				t.Fatal(err)
 			}
 			sortsKeys := step == "USE TEMP B-TREE FOR ORDER BY" && (strings.Contains(text, "agent_keys") || strings.Contains(text, "ORDER BY tag"))
+			if strings.Contains(text, "t.language = ") && strings.HasPrefix(step, "SEARCH t ") &&
+				!strings.Contains(step, "language=? AND position<?") && !strings.Contains(step, "language=? AND rowid<?") {
+				t.Errorf("%s\n  passes other languages in %s", step, text)
+			}
 			if !strings.HasPrefix(step, "SEARCH") && !strings.HasPrefix(step, "LIST SUBQUERY") && !sortsKeys {
 				t.Errorf("%s\n  in %s", step, text)
 			}

@@ -70,7 +70,7 @@ var selectStrays = [...]string{strayIn("timeline"), strayIn("tag_timeline")}
 
 func strayIn(list string) string {
 	return `SELECT t.entry_id FROM ` + list + ` t LEFT JOIN entries e
-ON e.agent_id = t.agent_id AND e.entry_id = t.entry_id AND e.position = t.position AND e.status = 'active'
+ON e.agent_id = t.agent_id AND e.entry_id = t.entry_id AND e.position = t.position AND e.status = 'active' AND e.language = t.language
 WHERE e.entry_id IS NULL LIMIT 1`
 }
 
