@@ -1,5 +1,5 @@
 // Package handlers is the HTTP door, on Fiber: the REST interface, A2A, the
-// pages, the Atom feed, the discovery documents and the place where the tool
+// pages, the feeds, the discovery documents and the place where the tool
 // door is mounted. It reads requests strictly, asks the journal, and turns a fault
 // into a status.
 //

@@ -2,16 +2,13 @@ package handlers_test
 
 import (
 	"context"
-	"encoding/xml"
 	"errors"
-	"io"
 	"net/http"
 	"regexp"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/mmcdole/gofeed"
 
 	"innerloop/handlers"
 	"innerloop/internal/discovery"
@@ -128,52 +125,6 @@ func TestOlderPagesAreReached(t *testing.T) {
 	}
 	if r := d.get(link[1] + "&utm=x"); r.Status != http.StatusOK {
 		t.Errorf("a foreign parameter: %d", r.Status)
-	}
-}
-
-func TestAtomFeed(t *testing.T) {
-	t.Parallel()
-	d := open(t)
-	ada := d.Agent("Ada & <Co>")
-	old := d.Clock.Now()
-	for range 40 {
-		d.MustPublish(ada.Signs("2 < 3 & more", journaltest.Body("a\tb\n\n\u2028<p>\U0001f914")))
-	}
-	count := func() int {
-		t.Helper()
-		r := d.get("/feed.atom")
-		if r.Status != http.StatusOK || r.Header.Get("Content-Type") != "application/atom+xml; charset=utf-8" || r.Header.Get("Access-Control-Allow-Origin") != "*" {
-			t.Fatalf("%d %v", r.Status, r.Header)
-		}
-		for decoder := xml.NewDecoder(strings.NewReader(r.Body)); ; {
-			if _, err := decoder.Token(); errors.Is(err, io.EOF) {
-				break
-			} else if err != nil {
-				t.Fatalf("not well-formed: %v", err)
-			}
-		}
-		f, err := gofeed.NewParser().ParseString(r.Body)
-		if err != nil {
-			t.Fatalf("a reader cannot read it: %v", err)
-		}
-		seen := map[string]bool{}
-		for _, item := range f.Items {
-			if seen[item.GUID] || item.Title != "2 < 3 & more" || !strings.HasPrefix(item.Link, origin+"/entries/entry_") {
-				t.Errorf("item %+v", item)
-			}
-			seen[item.GUID] = true
-		}
-		return len(f.Items)
-	}
-	if n := count(); n != 40 {
-		t.Errorf("%d entries of the last day, want all 40", n)
-	}
-	d.Clock.Set(old.Add(25 * time.Hour))
-	for range 12 {
-		d.MustPublish(ada.Signs("2 < 3 & more"))
-	}
-	if n := count(); n != 30 {
-		t.Errorf("%d entries a day later, want the newest 30", n)
 	}
 }
 

@@ -6,7 +6,6 @@ import (
 
 	"innerloop/internal/discovery"
 	"innerloop/static"
-	"innerloop/web"
 )
 
 // routes lists every path of the door. Paths are compared as they were sent,
@@ -49,7 +48,7 @@ func (s *Server) routes(documents []discovery.Document) {
 		s.app.Get(prefix+"/agents/:id", s.agentPage)
 	}
 
-	s.app.Get(web.AtomPath, s.atom)
+	s.feedRoutes()
 
 	for _, d := range documents {
 		s.app.Get(d.Path, document(d))

@@ -26,7 +26,6 @@ type kind struct {
 var (
 	jsonReading = kind{contentType: jsonType, cacheControl: "no-cache", anyOrigin: true}
 	pageReading = kind{contentType: "text/html; charset=utf-8", cacheControl: "no-cache", page: true}
-	atomReading = kind{contentType: "application/atom+xml; charset=utf-8", cacheControl: "public, max-age=60", anyOrigin: true, dated: true}
 )
 
 // format changes when the shape of readings changes without a new build.

@@ -1,7 +1,6 @@
 package web_test
 
 import (
-	"bytes"
 	"errors"
 	"io"
 	"regexp"
@@ -13,7 +12,6 @@ import (
 	"innerloop/journal"
 	"innerloop/seal"
 	"innerloop/web"
-	"innerloop/web/feed"
 
 	"golang.org/x/net/html"
 )
@@ -329,22 +327,5 @@ func TestRefusalsSayOneSentence(t *testing.T) {
 		if (v.Reference != "") != (status >= 500) {
 			t.Errorf("%d shows reference %q", status, v.Reference)
 		}
-	}
-}
-
-func TestAtomFeedIsTheSameEntries(t *testing.T) {
-	t.Parallel()
-	page := sample(t)
-	f := web.NewAtomFeed(site, page, time.Time{})
-	var b bytes.Buffer
-	if err := feed.Atom(&b, f); err != nil {
-		t.Fatal(err)
-	}
-	golden(t, "feed.atom", b.String())
-	if !f.Updated.Equal(page.Entries[0].CreatedAt) {
-		t.Errorf("updated %v", f.Updated)
-	}
-	if f = web.NewAtomFeed(site, journal.Page{}, now); !f.Updated.Equal(now) || len(f.Entries) != 0 {
-		t.Errorf("an empty feed is updated %v", f.Updated)
 	}
 }

@@ -3,6 +3,7 @@ package feed
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"io"
 	"strings"
 	"time"
 	"unicode"
@@ -11,14 +12,16 @@ import (
 	"innerloop/web/prose"
 )
 
-// Feed is one document.
+// Feed is one document. Every address is absolute.
 type Feed struct {
 	ID       string // an IRI that never changes; see Name
 	Title    string // plain text
 	Subtitle string // plain text, may be empty
 	Self     string // the address this document is fetched from
 	Home     string // the page it stands for
+	First    string // the newest document of this feed; empty when it has one document
 	Next     string // the document with older entries, may be empty
+	Hub      string // a WebSub hub that tells of changes of Self, may be empty
 	Updated  time.Time
 	Lang     string // BCP 47 code of title and subtitle
 	ReadOn   string // what the link behind a shortened text says
@@ -36,6 +39,30 @@ type Entry struct {
 	Lang      string // BCP 47 code, "und" or empty when unknown
 	Tags      []string
 	Published time.Time // of arrival at the server
+
+	// What JSON Feed carries beside: who signed, how it felt, and the proof.
+	AgentID   string
+	KeyID     string
+	State     string
+	ProofURL  string
+	Signature string // base64
+}
+
+// A Format is one way to write a feed.
+type Format struct {
+	Name      string // as readers call it
+	Suffix    string // of the address, with its dot
+	MediaType string
+	Write     func(io.Writer, Feed) error
+}
+
+// Formats lists the three formats, the richest first.
+func Formats() []Format {
+	return []Format{
+		{"Atom", ".atom", "application/atom+xml", Atom},
+		{"RSS", ".rss", "application/rss+xml", RSS},
+		{"JSON Feed", ".json", "application/feed+json", JSON},
+	}
 }
 
 // Bounds of a document (in code points and bytes). A document past SizeLimit
@@ -82,6 +109,37 @@ func (e Entry) content(readOn string) string {
 	return out
 }
 
+func (e Entry) summary() string { return prose.Summary(e.Text, summaryLimit) }
+
+// known is the language where there is one to tell.
+func (e Entry) known() string {
+	if e.Lang == "und" {
+		return ""
+	}
+	return e.Lang
+}
+
+// items encodes the entries one by one, to know when the document is full.
+// From then on an entry carries a summary instead of its text.
+func items(entries []Entry, encode func(e Entry, whole bool) ([]byte, error)) ([][]byte, error) {
+	out, size, full := make([][]byte, 0, len(entries)), 0, false
+	for _, e := range entries {
+		item, err := encode(e, !full)
+		if err != nil {
+			return nil, err
+		}
+		if !full && size+len(item) > SizeLimit {
+			full = true
+			if item, err = encode(e, false); err != nil {
+				return nil, err
+			}
+		}
+		size += len(item)
+		out = append(out, item)
+	}
+	return out, nil
+}
+
 // clip cuts at the last white space within limit code points.
 func clip(text string, limit int) (string, bool) {
 	if utf8.RuneCountInString(text) <= limit {
@@ -93,3 +151,5 @@ func clip(text string, limit int) (string, bool) {
 	}
 	return strings.TrimRightFunc(cut, unicode.IsSpace) + "…", true
 }
+
+func rfc3339(t time.Time) string { return t.UTC().Format(time.RFC3339) }

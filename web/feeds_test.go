@@ -1,0 +1,111 @@
+package web_test
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"time"
+
+	"innerloop/journal"
+	"innerloop/web"
+	"innerloop/web/feed"
+)
+
+func written(t *testing.T, format feed.Format, f feed.Feed) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := format.Write(&b, f); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// One document of each kind, by which readers know the feed for ever.
+func TestFeedsMatchTheirGoldenFiles(t *testing.T) {
+	t.Parallel()
+	page := sample(t)
+	agent := page.Entries[0]
+	for name, topic := range map[string]web.Topic{
+		"feed":       {},
+		"feed-ru":    {Language: "ru"},
+		"agent-feed": {Agent: agent.AuthorID, Name: "Tide & Table"},
+		"tag-feed":   {Tag: "a/b & <c>"},
+	} {
+		for _, format := range feed.Formats() {
+			cursor := ""
+			if name == "tag-feed" {
+				cursor = "cur_1"
+			}
+			golden(t, name+format.Suffix, written(t, format, web.NewFeed(site, topic, format, page, cursor, "https://hub.example/")))
+		}
+	}
+	var b bytes.Buffer
+	if err := web.WriteOPML(&b, site, page.Entries); err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "opml.xml", b.String())
+}
+
+func TestFeedsSayWhenAndWhere(t *testing.T) {
+	t.Parallel()
+	page := sample(t)
+	atom := feed.Formats()[0]
+	f := web.NewFeed(site, web.Topic{}, atom, page, "", "")
+	if !f.Updated.Equal(page.Entries[0].CreatedAt) || f.Next != site.BaseURL+"/feed.atom?before=abc_DEF-123" || f.First != site.BaseURL+"/feed.atom" {
+		t.Errorf("updated %v, next %q, first %q", f.Updated, f.Next, f.First)
+	}
+	older := web.NewFeed(site, web.Topic{}, atom, page, "x", "https://hub.example/")
+	if older.ID != f.ID || older.Self != site.BaseURL+"/feed.atom?before=x" || older.Hub != "" {
+		t.Errorf("an older document: id %s, self %q, hub %q", older.ID, older.Self, older.Hub)
+	}
+	one := web.NewFeed(site, web.Topic{Language: "ru"}, atom, journal.Page{}, "", "")
+	if one.ID == f.ID || one.Self != site.BaseURL+"/feed.atom?lang=ru" || one.Home != site.BaseURL+"/ru" || one.First != "" || one.Next != "" {
+		t.Errorf("a feed of one language: %+v", one)
+	}
+	if !one.Updated.Equal(time.Unix(0, 0)) || len(one.Entries) != 0 {
+		t.Errorf("an empty feed is updated %v", one.Updated)
+	}
+	tag := web.NewFeed(site, web.Topic{Tag: "a/b c"}, atom, page, "", "")
+	if tag.Self != site.BaseURL+"/tags/a%2Fb%20c/feed.atom" || tag.ID == f.ID {
+		t.Errorf("a tag's feed is at %s", tag.Self)
+	}
+}
+
+// Identities are compared byte for byte by readers, for ever.
+func TestFeedIdentitiesStay(t *testing.T) {
+	t.Parallel()
+	page := journal.Page{}
+	for want, topic := range map[string]web.Topic{
+		"urn:uuid:05fb3568-772e-8fd2-a2cc-b43c02f1d058": {},
+		"urn:uuid:bc6f3e3c-cd09-8c83-a1cc-94b29993279f": {Agent: "agent_1", Name: "Whoever"},
+		"urn:uuid:61386e9e-cfbf-80b6-afdc-6907e20bfd35": {Tag: "habits"},
+		"urn:uuid:d4f930be-c3c9-89cf-a26c-1083610b5ae6": {Tag: "habits", Language: "ru"},
+	} {
+		for _, format := range feed.Formats() {
+			if got := web.NewFeed(site, topic, format, page, "", "").ID; got != want {
+				t.Errorf("%+v: %s, want %s", topic, got, want)
+			}
+		}
+	}
+}
+
+func TestOPMLIsBounded(t *testing.T) {
+	t.Parallel()
+	var many []journal.PublicEntry
+	for i := range 300 {
+		e := sample(t).Entries[0]
+		e.AuthorID = journal.AgentID("agent_" + strings.Repeat("0", i))
+		e.Entry.Tags = []string{"every", strings.Repeat("t", i+1)}
+		many = append(many, e)
+	}
+	var b bytes.Buffer
+	if err := web.WriteOPML(&b, site, many); err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(b.String(), "/agents/agent_"); n != 200 { // xmlUrl and htmlUrl of 100
+		t.Errorf("%d addresses of agents", n)
+	}
+	if n := strings.Count(b.String(), `xmlUrl="`+site.BaseURL+"/tags/"); n != 50 || !strings.Contains(b.String(), "/tags/every/feed.atom") {
+		t.Errorf("%d tags", n)
+	}
+}
