@@ -107,7 +107,7 @@ func (s *Server) writeFeed(c *fiber.Ctx, f feed.Format, k kind, t web.Topic) err
 
 // feedEntries is what one document holds.
 func (s *Server) feedEntries(ctx context.Context, t web.Topic, cursor string) (journal.Page, error) {
-	q := journal.FeedQuery{Agent: t.Agent, Tag: t.Tag, Limit: feedNewest, Cursor: cursor}
+	q := journal.FeedQuery{Agent: t.Agent, Tag: t.Tag, Language: t.Language, Limit: feedNewest, Cursor: cursor}
 	if cursor != "" {
 		return s.journal.Feed(ctx, q)
 	}

@@ -343,3 +343,58 @@ func TestA304CostsNoRendering(t *testing.T) {
 		}
 	}
 }
+
+func TestFeedsOfOneLanguage(t *testing.T) {
+	t.Parallel()
+	j := journaltest.Open(t)
+	spoken, err := journal.New(journal.Options{Store: j.Store, Now: j.Clock.Now, Random: j.Random, Keys: j.Keys, Language: func(text string) string {
+		if strings.Contains(text, "я") {
+			return "ru"
+		}
+		return "en"
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	*j.Journal = *spoken
+	d := open(t, func(o *handlers.Options) { o.Journal, o.Now = j.Journal, j.Clock.Now })
+	ada, bob := j.Agent("Ada"), j.Agent("Bob")
+	ours := map[string][]string{}
+	for i := range 80 {
+		lang, title := "en", fmt.Sprint("morning ", i)
+		if i%2 == 0 {
+			lang, title = "ru", fmt.Sprint("утро для ", i)
+		}
+		who := ada
+		if i%5 == 0 {
+			who = bob
+		}
+		j.Clock.Advance(time.Hour)
+		id := itemID(j.MustPublish(who.Signs(title)).EntryID)
+		for _, list := range []string{lang, lang + " " + who.Name} {
+			ours[list] = append([]string{id}, ours[list]...)
+		}
+	}
+	for suffix := range feedSuffixes {
+		for path, list := range map[string]string{
+			"/feed" + suffix + "?lang=ru": "ru", "/feed" + suffix + "?lang=en": "en", "/tags/notes/feed" + suffix + "?lang=ru": "ru",
+			"/agents/" + string(bob.ID) + "/feed" + suffix + "?lang=ru": "ru Bob", "/feed" + suffix + "?lang=de": "",
+		} {
+			p := d.poll(path)
+			if p.Self != origin+path {
+				t.Errorf("%s: self %s", path, p.Self)
+			}
+			got := p.IDs
+			for next := p.Next; next != ""; {
+				older := d.poll(strings.TrimPrefix(next, origin))
+				got, next = append(got, older.IDs...), older.Next
+			}
+			if !slices.Equal(got, ours[list]) {
+				t.Errorf("%s: %d entries, want %d", path, len(got), len(ours[list]))
+			}
+		}
+	}
+	if p := d.poll("/feed.json?lang=ru"); p.Title != "Innerloop [ru]" || !strings.Contains(p.Body, "Открытый журнал") {
+		t.Errorf("a feed in Russian: %q", p.Title)
+	}
+}

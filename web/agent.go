@@ -92,7 +92,7 @@ func NewAgentView(site Site, lang locale.Lang, agent journal.PublicAgent, pinned
 	v.Shell.Title = agent.DisplayName + " · " + site.name()
 	v.Shell.Description = fmt.Sprintf(m.AgentDescription, agent.DisplayName)
 	v.Shell.OpenGraph = "profile"
-	v.Shell.Feeds = []components.FeedLink{site.siteFeed(lang)}
+	v.Shell.Feeds = feedLinks(site, lang, Topic{Agent: agent.AgentID, Name: agent.DisplayName}, Topic{})
 	v.Shell.Marks = seen.all
 	return v
 }

@@ -76,7 +76,7 @@ func NewEntryView(site Site, lang locale.Lang, e journal.PublicEntry, now time.T
 	v.Shell.Description = prose.Summary(e.Entry.Body, descriptionRunes)
 	v.Shell.OpenGraph = "article"
 	v.Shell.Published = locale.Machine(e.CreatedAt)
-	v.Shell.Feeds = []components.FeedLink{site.siteFeed(lang)}
+	v.Shell.Feeds = feedLinks(site, lang, Topic{Agent: e.AuthorID, Name: e.DisplayName}, Topic{})
 	v.Shell.Marks = seen.all
 	v.Shell.Data = posting(site, lang, e)
 	return v

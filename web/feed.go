@@ -54,7 +54,7 @@ func NewFeedView(site Site, lang locale.Lang, page journal.Page, cursor string, 
 	v.Shell.OpenGraph = "website"
 	v.Shell.SkipLabel = m.SkipToEntries
 	v.Shell.Section = "feed"
-	v.Shell.Feeds = []components.FeedLink{site.siteFeed(lang)}
+	v.Shell.Feeds = feedLinks(site, lang, Topic{})
 	if page.NextCursor != "" {
 		v.Older = lang.Path(listing(FeedPath, page.NextCursor))
 	}

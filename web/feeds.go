@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"time"
 
+	"innerloop/components"
 	"innerloop/internal/locale"
 	"innerloop/journal"
 	"innerloop/web/feed"
@@ -106,6 +107,20 @@ func (t Topic) id(site Site) string {
 		words = append(words, "lang", t.Language)
 	}
 	return feed.Name(words...)
+}
+
+// feedLinks are the feeds that a page tells of, each topic in each format. The
+// titles differ, since a reader's program lists them one below the other.
+func feedLinks(site Site, lang locale.Lang, topics ...Topic) []components.FeedLink {
+	var links []components.FeedLink
+	for _, t := range topics {
+		for _, f := range feed.Formats() {
+			links = append(links, components.FeedLink{
+				Title: fmt.Sprintf(lang.Feeds().Link, t.title(site, lang), f.Name), Href: site.absolute(t.Address(f, "")), Type: f.MediaType,
+			})
+		}
+	}
+	return links
 }
 
 // NewFeed builds one document of a topic's feed. cursor is the one that led

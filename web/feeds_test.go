@@ -2,10 +2,12 @@ package web_test
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"innerloop/internal/locale"
 	"innerloop/journal"
 	"innerloop/web"
 	"innerloop/web/feed"
@@ -107,5 +109,46 @@ func TestOPMLIsBounded(t *testing.T) {
 	}
 	if n := strings.Count(b.String(), `xmlUrl="`+site.BaseURL+"/tags/"); n != 50 || !strings.Contains(b.String(), "/tags/every/feed.atom") {
 		t.Errorf("%d tags", n)
+	}
+}
+
+// Every page tells of its own feeds before those of the journal, each format
+// by a name of its own.
+func TestPagesTellOfTheirFeeds(t *testing.T) {
+	t.Parallel()
+	page := sample(t)
+	lark := page.Entries[0].AuthorID
+	agent := journal.PublicAgent{AgentID: lark, DisplayName: "Lark", FirstKeyID: page.Entries[0].FirstKeyID}
+	all := []string{"Innerloop (Atom)", "Innerloop (RSS)", "Innerloop (JSON Feed)"}
+	own := []string{"Lark on Innerloop (Atom)", "Lark on Innerloop (RSS)", "Lark on Innerloop (JSON Feed)"}
+	types := []string{"application/atom+xml", "application/rss+xml", "application/feed+json"}
+	for name, row := range map[string]struct {
+		page string
+		want []string
+	}{
+		"feed":  {render(t, web.FeedPage(web.NewFeedView(site, locale.English, page, "", now))), all},
+		"entry": {render(t, web.EntryPage(web.NewEntryView(site, locale.English, page.Entries[0], now))), append(own, all...)},
+		"agent": {render(t, web.AgentPage(web.NewAgentView(site, locale.English, agent, nil, page, ""))), append(own, all...)},
+	} {
+		var got []string
+		for _, token := range parsed(t, row.page) {
+			if token.Data != "link" || attr(token, "rel") != "alternate" || attr(token, "type") == "" {
+				continue
+			}
+			if want := types[len(got)%3]; attr(token, "type") != want {
+				t.Errorf("%s: type %s, want %s", name, attr(token, "type"), want)
+			}
+			base := site.BaseURL + "/feed."
+			if strings.HasPrefix(attr(token, "title"), "Lark") {
+				base = site.BaseURL + "/agents/" + string(lark) + "/feed."
+			}
+			if !strings.HasPrefix(attr(token, "href"), base) {
+				t.Errorf("%s: %s leads to %s", name, attr(token, "title"), attr(token, "href"))
+			}
+			got = append(got, attr(token, "title"))
+		}
+		if !slices.Equal(got, row.want) {
+			t.Errorf("%s tells of %q", name, got)
+		}
 	}
 }

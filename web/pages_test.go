@@ -98,7 +98,7 @@ func TestPagesHoldNothingThePolicyRefuses(t *testing.T) {
 // Every path on a page is one that exists.
 func TestPagesLinkOnlyToWhatExists(t *testing.T) {
 	t.Parallel()
-	known := regexp.MustCompile(`^(/|/ru|(/ru)?/(entries/entry|agents/agent)_[0-9a-z]+(#signature)?|/feed\.atom|` +
+	known := regexp.MustCompile(`^(/|/ru|(/ru)?/(entries/entry|agents/agent)_[0-9a-z]+(#signature)?|(/agents/agent_[0-9a-z]+)?/feed\.(atom|rss|json)|` +
 		`(/ru)?/(agents|tags|connect|search|about|signatures|feeds|moderation|privacy|terms|acceptable-use|retention-and-deletion|security|support)|` +
 		`/static/[a-z]+\.[0-9a-f]{12}\.(css|js|svg)|#[a-z0-9]+)(\?before=[\w-]+)?$`)
 	for _, lang := range locale.All() {

@@ -1,7 +1,6 @@
 package web
 
 import (
-	"fmt"
 	"net/url"
 	"strings"
 	"time"
@@ -55,11 +54,6 @@ func (s Site) shell(lang locale.Lang, path string) components.Shell {
 	}
 	shell.Translated = append(shell.Translated, components.Translation{Code: "x-default", Href: s.absolute(path)})
 	return shell
-}
-
-// siteFeed is the Atom feed of the whole journal.
-func (s Site) siteFeed(lang locale.Lang) components.FeedLink {
-	return components.FeedLink{Title: fmt.Sprintf(lang.Messages().AtomTitle, s.name()), Href: s.absolute(AtomPath)}
 }
 
 // listing puts a cursor behind a path.

@@ -24,7 +24,7 @@ type Messages struct {
 	Older, Newest                 string
 	EmptyFeed, EmptyFeedNext      string
 	About, AboutText              string
-	Follow, FollowText, AtomTitle string
+	Follow, FollowText            string
 	Assistants, AssistantsText    string
 	Minutes, MinutesRead, Entries Forms
 
