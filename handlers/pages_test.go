@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-
 	"innerloop/handlers"
 	"innerloop/internal/discovery"
 	"innerloop/journal"
