@@ -27,6 +27,19 @@ func TestOfficialMCPClients(t *testing.T) {
 	}
 }
 
+// Attack: none; a call that lasts. Expectation: both generations of the client
+// hear of it while it runs, and get the result; who does not ask gets the
+// result alone.
+func TestOfficialMCPClientsHearProgress(t *testing.T) {
+	t.Parallel()
+	made, err := program.Build(t.Context(), t.TempDir(), "conformance")
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := serve(t, program.Options{Binary: made, DataDir: t.TempDir()})
+	node(t, "mcp-progress.mjs", map[string]string{"url": server.URL})
+}
+
 // The scenarios of the official conformance suite that a server with only its
 // own tools can pass, each with at least one check that really ran.
 func TestConformance(t *testing.T) {
@@ -108,7 +121,7 @@ func TestConformanceWithFixtures(t *testing.T) {
 	server := serve(t, program.Options{Binary: made, DataDir: t.TempDir()})
 	passes := []string{
 		"completion-complete", "tools-call-simple-text", "tools-call-image", "tools-call-audio", "tools-call-embedded-resource",
-		"tools-call-mixed-content", "tools-call-error", "json-schema-2020-12", "resources-read-text", "resources-read-binary", "resources-templates-read",
+		"tools-call-mixed-content", "tools-call-error", "tools-call-with-progress", "json-schema-2020-12", "resources-read-text", "resources-read-binary", "resources-templates-read",
 		"prompts-get-simple", "prompts-get-with-args", "prompts-get-embedded-resource", "prompts-get-with-image",
 	}
 	for _, revision := range []string{"2025-11-25", "2026-07-28"} {

@@ -2,6 +2,7 @@ package handlers_test
 
 import (
 	"context"
+	"iter"
 	"net/http"
 	"strings"
 	"sync"
@@ -22,19 +23,16 @@ type echo struct {
 	fall   bool
 }
 
-func (e *echo) Serve(ctx context.Context, _ journal.Caller, method string, header http.Header, body []byte) (int, http.Header, []byte) {
+func (e *echo) Serve(_ context.Context, _ journal.Caller, method string, header http.Header, body []byte) (int, http.Header, []byte, iter.Seq[[]byte]) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.method, e.header, e.body = method, header, string(body)
 	if e.fall {
 		panic("secret words")
 	}
-	if _, bounded := ctx.Deadline(); !bounded {
-		return http.StatusInternalServerError, nil, nil
-	}
 	return e.status, http.Header{
 		"Content-Type": {"application/json"}, "Connection": {"close"}, "Cache-Control": {"public"}, "Server": {"mcp/1.0"}, "X-Extra": {"a", "b"},
-	}, []byte(`{"jsonrpc":"2.0","id":1,"result":{}}`)
+	}, []byte(`{"jsonrpc":"2.0","id":1,"result":{}}`), nil
 }
 
 func withTools(e *echo) func(*handlers.Options) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"iter"
 	"log/slog"
 	"net"
 	"net/http"
@@ -21,10 +22,12 @@ import (
 )
 
 // A ToolDoor answers MCP requests of a caller. header is the request's, body its bytes;
-// the answer's payload is sent as it is. It must be safe for concurrent use
-// and return when ctx is done.
+// the answer's payload is sent as it is. In place of a payload it may give a
+// stream, whose pieces are sent one by one, each at once; the stream is left
+// early when the caller is gone. It must be safe for concurrent use, bound the
+// time of an answer by itself and end it when ctx is done.
 type ToolDoor interface {
-	Serve(ctx context.Context, caller journal.Caller, method string, header http.Header, body []byte) (status int, answer http.Header, payload []byte)
+	Serve(ctx context.Context, caller journal.Caller, method string, header http.Header, body []byte) (status int, answer http.Header, payload []byte, stream iter.Seq[[]byte])
 }
 
 // Options are what a Server is made of. Journal, Logger, Now, Random and
@@ -62,7 +65,7 @@ type Options struct {
 // large a request's head may be.
 const (
 	readTimeout  = 20 * time.Second // a whole request
-	writeTimeout = 30 * time.Second // a whole answer
+	writeTimeout = 30 * time.Second // a whole answer, or a piece of one that comes in pieces
 	idleTimeout  = 75 * time.Second // between requests
 	headMax      = 16 << 10         // bytes of request line and headers
 	workTimeout  = 12 * time.Second // the journal's part of a request; the client waits 15 s (protocol 0.2)

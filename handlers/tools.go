@@ -4,15 +4,9 @@ import (
 	"context"
 	"net/http"
 	"strings"
-	"time"
 
 	"github.com/gofiber/fiber/v2"
 )
-
-// toolTimeout cuts a tool call before its caller gives up at 60 s. The tool door
-// has the same limit of its own, since its library says nothing once a context
-// has ended; this one is for a door that has none.
-const toolTimeout = 55 * time.Second
 
 // toolMethods are forwarded whatever they mean: the tool door knows which of
 // them its protocol has.
@@ -32,9 +26,10 @@ func (s *Server) tool(c *fiber.Ctx) error {
 	for name, value := range r.Header.All() {
 		header.Add(string(name), string(value))
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), toolTimeout)
-	defer cancel()
-	status, answer, payload := s.tools.Serve(ctx, s.caller(c), strings.Clone(c.Method()), header, append([]byte(nil), r.Body()...))
+	if !r.Header.IsHTTP11() {
+		header.Set(fiber.HeaderAccept, jsonType) // an older version has no body in pieces
+	}
+	status, answer, payload, stream := s.tools.Serve(context.Background(), s.caller(c), strings.Clone(c.Method()), header, append([]byte(nil), r.Body()...))
 	h := &c.Context().Response.Header
 	for name, values := range answer {
 		if ours(name) {
@@ -49,7 +44,12 @@ func (s *Server) tool(c *fiber.Ctx) error {
 		h.Set(fiber.HeaderAllow, fiber.MethodPost)
 	}
 	c.Status(status)
-	c.Context().Response.SetBodyRaw(payload)
+	if stream == nil {
+		c.Context().Response.SetBodyRaw(payload)
+		return nil
+	}
+	c.Context().Response.ImmediateHeaderFlush = true
+	c.Context().Response.SetBodyStream(pour(c.Context().Conn(), stream), -1)
 	return nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"log/slog"
 	"net/http"
 	"runtime/debug"
@@ -14,12 +15,8 @@ import (
 	"github.com/mark3labs/mcp-go/server"
 
 	"innerloop/internal/discovery"
-	"innerloop/internal/limit"
 	"innerloop/journal"
 )
-
-// toolTimeoutDefault ends a call before common clients give up at 60 seconds.
-const toolTimeoutDefault = 55 * time.Second
 
 // cacheMillis is how long a list or a document may be kept by a client.
 const cacheMillis = 300_000
@@ -27,25 +24,28 @@ const cacheMillis = 300_000
 // Options are what a Door is made of. Journal, Origins and ServerName are
 // required.
 type Options struct {
-	Journal     *journal.Journal
-	Origins     discovery.Origins
-	ServerName  string
-	Version     string
-	Logger      *slog.Logger  // nil discards
-	ToolTimeout time.Duration // of one tool call; 0 means 55 seconds
+	Journal       *journal.Journal
+	Origins       discovery.Origins
+	ServerName    string
+	Version       string
+	Logger        *slog.Logger  // nil discards
+	ToolTimeout   time.Duration // of one tool call; 0 means 55 seconds
+	StreamTimeout time.Duration // of one whose progress is told; 0 means 10 minutes
 }
 
 // A Door answers MCP requests. It keeps nothing between them and is safe for
 // concurrent use.
 type Door struct {
-	streamable *server.StreamableHTTPServer
-	tools      map[string]bool
-	documents  map[string]bool // uris that can be read
-	skills     shelf
-	prompts    map[string]prompt
-	logger     *slog.Logger
-	timeout    time.Duration
-	self       mcp.Implementation
+	streamable    *server.StreamableHTTPServer
+	tools         map[string]bool
+	lasting       map[string]bool // those that may run for minutes
+	documents     map[string]bool // uris that can be read
+	skills        shelf
+	prompts       map[string]prompt
+	logger        *slog.Logger
+	timeout       time.Duration
+	streamTimeout time.Duration
+	self          mcp.Implementation
 }
 
 // New makes a Door.
@@ -62,7 +62,7 @@ func New(o Options) (*Door, error) {
 		return nil, err
 	}
 	d := &Door{
-		logger: o.Logger, timeout: o.ToolTimeout, tools: map[string]bool{}, documents: map[string]bool{}, prompts: map[string]prompt{},
+		logger: o.Logger, timeout: o.ToolTimeout, streamTimeout: o.StreamTimeout, tools: map[string]bool{}, lasting: map[string]bool{}, documents: map[string]bool{}, prompts: map[string]prompt{},
 		self: mcp.Implementation{Name: o.ServerName, Version: o.Version},
 	}
 	if d.logger == nil {
@@ -70,6 +70,9 @@ func New(o Options) (*Door, error) {
 	}
 	if d.timeout <= 0 {
 		d.timeout = toolTimeoutDefault
+	}
+	if d.streamTimeout <= 0 {
+		d.streamTimeout = streamTimeoutDefault
 	}
 	tools := journalTools(o.Journal, o.Origins)
 	core := server.NewMCPServer(o.ServerName, o.Version,
@@ -84,12 +87,9 @@ func New(o Options) (*Door, error) {
 		server.WithToolFilter(inOrder(tools)),
 	)
 	for _, t := range tools {
-		defined, err := t.definition()
-		if err != nil {
+		if err := d.add(core, t); err != nil {
 			return nil, err
 		}
-		core.AddTool(defined, d.handler(t))
-		d.tools[t.name] = true
 	}
 	for _, r := range readable {
 		core.AddResource(r.listed, r.read)
@@ -98,7 +98,9 @@ func New(o Options) (*Door, error) {
 	for _, p := range journalPrompts {
 		d.offer(core, p, o.Origins)
 	}
-	d.addFixtures(core)
+	if err := d.addFixtures(core); err != nil {
+		return nil, err
+	}
 	if d.skills, err = shelve(skills); err != nil {
 		return nil, err
 	}
@@ -108,6 +110,16 @@ func New(o Options) (*Door, error) {
 		server.WithStreamableHTTPLogger(d.logger),
 	)
 	return d, nil
+}
+
+func (d *Door) add(core *server.MCPServer, t tool) error {
+	defined, err := t.definition()
+	if err != nil {
+		return err
+	}
+	core.AddTool(defined, d.handler(t))
+	d.tools[t.name], d.lasting[t.name] = true, t.work != nil
+	return nil
 }
 
 // inOrder lists tools as protocol 8.5 does; mcp-go sorts them by name.
@@ -123,40 +135,51 @@ func inOrder(tools []tool) server.ToolFilterFunc {
 }
 
 // Serve answers one HTTP request of caller. The door before it has checked
-// host, origin and body size; header and body are only read. The payload is JSON, empty for a
-// status of 202, and a complete text/event-stream for subscriptions/listen.
-func (d *Door) Serve(ctx context.Context, caller journal.Caller, method string, header http.Header, body []byte) (status int, answer http.Header, payload []byte) {
+// host, origin and body size; header and body are only read. It bounds what it
+// does by itself, and ends it when ctx does. The payload is JSON, empty for a
+// status of 202, and a complete text/event-stream for subscriptions/listen. A
+// stream comes in place of a payload, for calls whose progress is told: each
+// piece is to be sent at once, it is walked once, and to leave it early cancels
+// the call. header and body are read until it has ended.
+func (d *Door) Serve(ctx context.Context, caller journal.Caller, method string, header http.Header, body []byte) (status int, answer http.Header, payload []byte, stream iter.Seq[[]byte]) {
 	if method != http.MethodPost {
 		status, answer, payload = refusal{
 			status: http.StatusMethodNotAllowed, code: mcp.INVALID_REQUEST,
 			message: "This endpoint takes POST only; it opens no stream and keeps no session.",
 		}.answer()
 		answer.Set("Allow", http.MethodPost)
-		return status, answer, payload
+		return status, answer, payload, nil
 	}
 	r, refused := d.read(header, body)
 	if refused != nil {
-		return refused.answer()
+		return whole(refused.answer())
 	}
 	if r.notification {
 		// Nothing here waits for a notification: there is no session, and a
 		// cancellation must not reach a stranger's call that happens to have
 		// the same id.
-		return http.StatusAccepted, answerHeader(), nil
+		return http.StatusAccepted, answerHeader(), nil, nil
 	}
 	switch mcp.MCPMethod(r.method) {
 	case mcp.MethodSubscriptionsListen:
-		return d.subscribe(r)
+		return whole(d.subscribe(r))
 	case methodSkillsList:
-		return d.listSkills(r)
+		return whole(d.listSkills(r))
 	case methodSkillsGet:
-		return d.getSkill(r)
+		return whole(d.getSkill(r))
 	}
-	return d.forward(ctx, caller, r, header, body)
+	if r.token != nil && streams(header) && d.lasts(r) {
+		return d.told(ctx, caller, r, header, body)
+	}
+	return whole(d.forward(ctx, call{caller: caller, limit: d.timeout, report: func(string) {}}, r, header, body))
+}
+
+func whole(status int, answer http.Header, payload []byte) (int, http.Header, []byte, iter.Seq[[]byte]) {
+	return status, answer, payload, nil
 }
 
 // forward lets mcp-go answer a request that was read strictly.
-func (d *Door) forward(ctx context.Context, caller journal.Caller, r request, header http.Header, body []byte) (status int, answer http.Header, payload []byte) {
+func (d *Door) forward(ctx context.Context, c call, r request, header http.Header, body []byte) (status int, answer http.Header, payload []byte) {
 	defer func() {
 		if p := recover(); p != nil {
 			d.panicked(ctx, p)
@@ -164,10 +187,11 @@ func (d *Door) forward(ctx context.Context, caller journal.Caller, r request, he
 		}
 	}()
 	// mcp-go writes nothing at all once its context has ended. Each tool call
-	// has its own deadline below this one, so that there is always an answer.
+	// hears of the end by itself, so that there is always an answer.
+	c.waiting = ctx
 	w := &buffered{header: http.Header{}}
 	d.streamable.Handle(w, &server.HTTPRequest{
-		Method: http.MethodPost, Header: forwarded(header, caller), Body: body, Context: context.WithoutCancel(ctx),
+		Method: http.MethodPost, Header: forwarded(header), Body: body, Context: c.within(context.WithoutCancel(ctx)),
 	})
 	if refused := r.rewrite(w); refused != nil {
 		return refused.answer()
@@ -183,27 +207,14 @@ func (d *Door) panicked(ctx context.Context, cause any, more ...any) {
 
 // forwarded keeps the headers that mean something to mcp-go. A session id is
 // not among them: there are no sessions to find or to fill.
-func forwarded(header http.Header, caller journal.Caller) http.Header {
-	kept := http.Header{"Content-Type": {"application/json"}, callerHeader: {caller.Network.String()}}
+func forwarded(header http.Header) http.Header {
+	kept := http.Header{"Content-Type": {"application/json"}}
 	for _, name := range [...]string{mcp.HeaderProtocolVersion, mcp.HeaderMethod, mcp.HeaderName} {
 		if value := header.Get(name); value != "" {
 			kept.Set(name, value)
 		}
 	}
 	return kept
-}
-
-// callerHeader carries the caller's network through mcp-go, which hands a tool
-// nothing else of ours. The header is made here, for every request and after
-// the sender's own were left behind, so nobody can send it.
-const callerHeader = "Innerloop-Caller"
-
-func callerOf(header http.Header) (journal.Caller, error) {
-	network, err := limit.ParseNetwork(header.Get(callerHeader))
-	if err != nil {
-		return journal.Caller{}, fmt.Errorf("read the caller: %w", err)
-	}
-	return journal.Caller{Network: network}, nil
 }
 
 // buffered collects an answer; CanStream tells mcp-go to answer in one piece.

@@ -55,7 +55,7 @@ func (r reply) code() int {
 func post(t testing.TB, d *Door, header http.Header, body string) reply {
 	t.Helper()
 	r := reply{}
-	r.status, r.header, r.body = d.Serve(t.Context(), journal.Caller{}, http.MethodPost, header, []byte(body))
+	r.status, r.header, r.body, _ = d.Serve(t.Context(), journal.Caller{}, http.MethodPost, header, []byte(body))
 	if got := r.header.Get("Cache-Control"); got != "no-store" {
 		t.Errorf("cache-control is %q, want no-store", got)
 	}
@@ -209,7 +209,7 @@ func TestOnlyPostIsServed(t *testing.T) {
 	t.Parallel()
 	_, d := open(t)
 	for _, method := range []string{http.MethodGet, http.MethodDelete, http.MethodPut, http.MethodPatch, http.MethodHead, http.MethodOptions, "BREW"} {
-		status, header, body := d.Serve(t.Context(), journal.Caller{}, method, era2025June.header("", ""), nil)
+		status, header, body, _ := d.Serve(t.Context(), journal.Caller{}, method, era2025June.header("", ""), nil)
 		if status != http.StatusMethodNotAllowed || header.Get("Allow") != http.MethodPost || header.Get("Content-Type") != "application/json" {
 			t.Errorf("%s: status %d, allow %q, type %q", method, status, header.Get("Allow"), header.Get("Content-Type"))
 		}

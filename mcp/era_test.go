@@ -222,7 +222,7 @@ func TestSubscriptionsAreAcknowledgedAndEnd(t *testing.T) {
 	t.Parallel()
 	_, d := open(t)
 	body := `{"jsonrpc":"2.0","id":"s","method":"subscriptions/listen","params":` + era2026.params(`"notifications":{"toolsListChanged":true}`) + `}`
-	status, header, answer := d.Serve(t.Context(), journal.Caller{}, http.MethodPost, era2026.header("subscriptions/listen", ""), []byte(body))
+	status, header, answer, _ := d.Serve(t.Context(), journal.Caller{}, http.MethodPost, era2026.header("subscriptions/listen", ""), []byte(body))
 	if status != http.StatusOK || header.Get("Content-Type") != "text/event-stream" || header.Get("Cache-Control") != "no-store" {
 		t.Errorf("status %d, headers %v", status, header)
 	}

@@ -11,6 +11,8 @@ import (
 	"github.com/mark3labs/mcp-go/server"
 
 	"innerloop/internal/discovery"
+	"innerloop/internal/strictjson"
+	"innerloop/journal"
 )
 
 // What the official conformance suite wants a server to have, in a build that
@@ -26,7 +28,7 @@ var (
 // dialect is the schema whose words must come through a listing unchanged.
 const dialect = `{"$schema":"https://json-schema.org/draft/2020-12/schema","type":"object","$defs":{"address":{"$anchor":"addressDef","type":"object","properties":{"street":{"type":"string"},"city":{"type":"string"}}}},"properties":{"name":{"type":"string"},"address":{"$ref":"#/$defs/address"},"contactMethod":{"type":"string","enum":["phone","email"]},"phone":{"type":"string"},"email":{"type":"string"}},"allOf":[{"anyOf":[{"required":["phone"]},{"required":["email"]}]}],"if":{"properties":{"contactMethod":{"const":"phone"}},"required":["contactMethod"]},"then":{"required":["phone"]},"else":{"required":["email"]},"additionalProperties":false}`
 
-func (d *Door) addFixtures(core *server.MCPServer) {
+func (d *Door) addFixtures(core *server.MCPServer) error {
 	embedded := func(uri, media, text string) mcp.Content {
 		return mcp.NewEmbeddedResource(mcp.TextResourceContents{URI: uri, MIMEType: media, Text: text})
 	}
@@ -51,6 +53,42 @@ func (d *Door) addFixtures(core *server.MCPServer) {
 	}
 	d.fixtureResources(core)
 	d.fixturePrompts(core)
+	return d.fixtureWork(core)
+}
+
+// fixtureWork adds the suite's tool that tells of its progress, and a pair of
+// ours: the one tells that it began and ends when the other is called, so that
+// a client that hears of it only at the end would wait in vain.
+func (d *Door) fixtureWork(core *server.MCPServer) error {
+	begun := make(chan struct{}, 1)
+	object := schema{"type": "object"}
+	for _, t := range []tool{
+		{name: "test_tool_with_progress", work: func(_ context.Context, _ journal.Caller, _ strictjson.Value, report func(string)) (any, error) {
+			for _, message := range []string{"first step", "second step", "third step"} {
+				report(message)
+			}
+			return map[string]int{"steps": 3}, nil
+		}},
+		{name: "test_wait", work: func(ctx context.Context, _ journal.Caller, _ strictjson.Value, report func(string)) (any, error) {
+			report("begun")
+			select {
+			case <-begun:
+				return map[string]bool{"let_go": true}, nil
+			case <-ctx.Done():
+				return nil, ctx.Err()
+			}
+		}},
+		{name: "test_let_go", call: func(context.Context, journal.Caller, strictjson.Value) (any, error) {
+			begun <- struct{}{}
+			return struct{}{}, nil
+		}},
+	} {
+		t.description, t.input, t.output = "A fixture of the tests.", object, object
+		if err := d.add(core, t); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (d *Door) fixtureResources(core *server.MCPServer) {

@@ -41,7 +41,7 @@ func FuzzServe(f *testing.F) {
 		header.Set("MCP-Protocol-Version", version)
 		header.Set("Mcp-Method", method)
 		header.Set("Mcp-Name", name)
-		status, answer, payload := d.Serve(t.Context(), journal.Caller{}, http.MethodPost, header, body)
+		status, answer, payload, _ := d.Serve(t.Context(), journal.Caller{}, http.MethodPost, header, body)
 		switch {
 		case status == http.StatusAccepted && len(payload) == 0, answer.Get("Content-Type") == "text/event-stream" && status == http.StatusOK:
 			return

@@ -19,7 +19,7 @@ func callFrom(t *testing.T, d *Door, caller journal.Caller, e era, name, argumen
 		h.Set(header, value)
 	}
 	body := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":%s}`, e.params(fmt.Sprintf(`"name":%q,"arguments":%s`, name, arguments)))
-	status, _, payload := d.Serve(t.Context(), caller, http.MethodPost, h, []byte(body))
+	status, _, payload, _ := d.Serve(t.Context(), caller, http.MethodPost, h, []byte(body))
 	var answer struct {
 		Result struct {
 			IsError bool
@@ -53,7 +53,7 @@ func TestReadingTheFeedIsCountedPerNetwork(t *testing.T) {
 			}
 		}
 		// Nobody becomes another caller by a header.
-		for _, forged := range []string{"", callerHeader, "X-Forwarded-For"} {
+		for _, forged := range []string{"", "Innerloop-Caller", "X-Forwarded-For"} {
 			r := read(caller, forged, "198.51.100.0/24")
 			if r.Code != string(journal.RateLimited) || !r.Retryable || r.Details == nil || r.Details.RetryAfterSeconds != 31 {
 				t.Errorf("%s, with %q: %+v", e, forged, r)

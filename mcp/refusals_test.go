@@ -258,7 +258,8 @@ func TestFailuresOfOurs(t *testing.T) {
 				handle := d.handler(tool{name: "t", call: func(ctx context.Context, _ journal.Caller, _ strictjson.Value) (any, error) {
 					return behave(ctx, never)
 				}})
-				result, err := handle(t.Context(), mcp.CallToolRequest{Params: mcp.CallToolParams{Name: "t"}})
+				within := call{waiting: t.Context(), limit: d.timeout}.within(t.Context())
+				result, err := handle(within, mcp.CallToolRequest{Params: mcp.CallToolParams{Name: "t"}})
 				if name == "a panic" {
 					if !errors.Is(err, errPanicked) {
 						t.Errorf("a panic became %v", err)

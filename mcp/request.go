@@ -18,6 +18,7 @@ type request struct {
 	id           json.RawMessage // as it is to be echoed
 	method       string
 	params       strictjson.Value // Invalid when there are none
+	token        json.RawMessage  // for telling progress; nil when it is not wanted
 	notification bool
 	modern       bool // of revision 2026-07-28
 }
@@ -56,6 +57,9 @@ func (d *Door) read(header http.Header, body []byte) (request, *refusal) {
 	}
 	if r.notification {
 		return r, nil
+	}
+	if refused := r.readToken(); refused != nil {
+		return r, refused
 	}
 	return r, d.accepts(r)
 }

@@ -32,10 +32,7 @@ func (d *Door) subscribe(r request) (int, http.Header, []byte) {
 		if err != nil {
 			return r.internal().answer()
 		}
-		events = append(append(append(events, "event: message\ndata: "...), data...), "\n\n"...)
+		events = append(events, event(data)...)
 	}
-	answer := answerHeader()
-	answer.Set("Content-Type", "text/event-stream")
-	answer.Set("X-Accel-Buffering", "no")
-	return http.StatusOK, answer, events
+	return http.StatusOK, eventHeader(), events
 }

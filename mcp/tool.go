@@ -23,6 +23,11 @@ type tool struct {
 	// call gets an object, and returns a value to be written as JSON or a
 	// json.RawMessage. A *journal.Fault becomes a tool error.
 	call func(ctx context.Context, caller journal.Caller, arguments strictjson.Value) (any, error)
+	// work stands in place of call where a call may last for minutes. It is
+	// given them when the caller asked to hear of its progress; others are cut
+	// before they give up. What it reports are short texts of ours; it may
+	// report at any time, also when nobody hears it.
+	work func(ctx context.Context, caller journal.Caller, arguments strictjson.Value, report func(message string)) (any, error)
 }
 
 // hints are sent in full: what is left out means «destructive» and «open
@@ -73,11 +78,11 @@ func (d *Door) handler(t tool) server.ToolHandlerFunc {
 		if err != nil {
 			return nil, fmt.Errorf("read arguments again: %w", err) // Serve has read them before
 		}
-		caller, err := callerOf(r.Header)
+		c, err := callOf(ctx)
 		if err != nil {
 			return nil, err
 		}
-		body, err := d.bounded(ctx, t, caller, arguments)
+		body, err := d.bounded(ctx, t, c, arguments)
 		if errors.Is(err, errPanicked) {
 			return nil, err
 		}
@@ -92,12 +97,13 @@ func (d *Door) handler(t tool) server.ToolHandlerFunc {
 	}
 }
 
-// bounded runs a call until it answers or its time is up, also when it does
-// not listen to its context. A write that is cut off may still happen, which
-// is why every write can be repeated exactly.
-func (d *Door) bounded(ctx context.Context, t tool, caller journal.Caller, arguments strictjson.Value) (any, error) {
-	ctx, cancel := context.WithTimeout(ctx, d.timeout)
+// bounded runs a call until it answers, its time is up or nobody waits for it,
+// also when it does not listen to its context. A write that is cut off may
+// still happen, which is why every write can be repeated exactly.
+func (d *Door) bounded(ctx context.Context, t tool, c call, arguments strictjson.Value) (any, error) {
+	ctx, cancel := context.WithTimeout(ctx, c.limit)
 	defer cancel()
+	defer context.AfterFunc(c.waiting, cancel)()
 	type outcome struct {
 		body any
 		err  error
@@ -110,15 +116,36 @@ func (d *Door) bounded(ctx context.Context, t tool, caller journal.Caller, argum
 				done <- outcome{err: errPanicked}
 			}
 		}()
-		body, err := t.call(ctx, caller, arguments)
+		if t.work != nil {
+			body, err := t.work(ctx, c.caller, arguments, c.report)
+			done <- outcome{body, err}
+			return
+		}
+		body, err := t.call(ctx, c.caller, arguments)
 		done <- outcome{body, err}
 	}()
 	select {
 	case o := <-done:
-		return o.body, o.err
+		if o.err == nil || ctx.Err() == nil || !errors.Is(o.err, ctx.Err()) {
+			return o.body, o.err
+		}
 	case <-ctx.Done():
-		return nil, ctx.Err()
 	}
+	return nil, d.cut(ctx, t, c)
+}
+
+// cut is the answer to a call whose time was up.
+func (d *Door) cut(ctx context.Context, t tool, c call) error {
+	if !errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return journal.Refuse(journal.ServiceUnavailable, "the call was cancelled") // and nobody hears it
+	}
+	d.logger.WarnContext(ctx, "tool cut", "tool", t.name, "after", c.limit)
+	hint := fmt.Sprintf("the call was cut after %d seconds", int(c.limit.Seconds()))
+	if t.work != nil && c.limit < d.streamTimeout {
+		hint += "; with a progressToken in params._meta and text/event-stream in the Accept header it may take " +
+			fmt.Sprintf("%d minutes", int(d.streamTimeout.Minutes()))
+	}
+	return journal.Refuse(journal.ServiceUnavailable, hint)
 }
 
 func textContent(text []byte) []mcp.Content {
