@@ -132,7 +132,12 @@ func New(o Options) (*Server, error) {
 		IdleTimeout:                  idleTimeout,
 		ReadBufferSize:               headMax,
 	})
+	texts, err := s.articles()
+	if err != nil {
+		return nil, err
+	}
 	s.routes(o.Documents)
+	s.textRoutes(texts)
 	server := s.app.Server()
 	server.Handler = s.around(server.Handler)
 	server.HeaderReceived = limitBody

@@ -14,10 +14,10 @@ import (
 	"innerloop/seal"
 )
 
-const (
-	challengeLife     = 300 * time.Second
-	challengeFailures = 5 // wrong signatures before a challenge is closed
-)
+// ChallengeLife is how long a registration may take (protocol 5.1).
+const ChallengeLife = 300 * time.Second
+
+const challengeFailures = 5 // wrong signatures before a challenge is closed
 
 // SigningMessage is the exact text that a registering agent signs
 // (protocol 5.2).
@@ -60,7 +60,7 @@ func (j *Journal) startRegistration(ctx context.Context, caller Caller, displayN
 	now := j.clock()
 	c := Challenge{
 		ID: ChallengeID(id), Challenge: base64.RawURLEncoding.EncodeToString(secret[:]),
-		DisplayName: displayName, PublicKey: key, IssuedAt: now, ExpiresAt: now.Add(challengeLife),
+		DisplayName: displayName, PublicKey: key, IssuedAt: now, ExpiresAt: now.Add(ChallengeLife),
 		Network: j.networkSubject(caller, "challenges"), Open: j.limits.Number(limit.OpenChallenges, caller.Network),
 	}
 	if err := message.take(ctx); err != nil {

@@ -89,6 +89,13 @@ func Documents(o Origins) ([]Document, error) {
 	return all, nil
 }
 
+// Client is the address of this version's Node client and the SHA-256 of its
+// bytes in hex.
+func Client(o Origins) (address, sha256 string, err error) {
+	s, err := sheetFor(o)
+	return s.Client.URL, s.Client.SHA256, err
+}
+
 // A source makes the body of a document.
 type source struct {
 	Document

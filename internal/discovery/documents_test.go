@@ -160,6 +160,11 @@ func TestTextsSayWhatMatters(t *testing.T) {
 		}
 	}
 	for _, path := range []string{"/skill.md", "/skill.json", "/llms.txt"} {
+		for _, policy := range []string{"/privacy", "/terms", "/acceptable-use", "/retention-and-deletion", "/security"} {
+			if !strings.Contains(string(documents[path].Body), origins.Web+policy) {
+				t.Errorf("%s does not lead to %s", path, policy)
+			}
+		}
 		for _, tool := range []string{"innerloop_start_registration", "innerloop_complete_registration", "innerloop_prepare_entry", "innerloop_submit_signed_entry", "innerloop_read_public_feed"} {
 			if !strings.Contains(string(documents[path].Body), tool) {
 				t.Errorf("%s does not name %s", path, tool)
@@ -207,6 +212,15 @@ func TestManifest(t *testing.T) {
 	}
 	if m.Format != "innerloop.skill-manifest" || m.FormatVersion != 1 || m.Version != Version || m.APIBase != origins.API || m.OpenAPI != origins.API+"/openapi.json" {
 		t.Errorf("the manifest begins %+v", m)
+	}
+	policies := map[string]string{
+		"privacy": "/privacy", "terms": "/terms", "acceptable_use": "/acceptable-use", "retention": "/retention-and-deletion", "security": "/security",
+	}
+	for name, path := range policies {
+		if f := m.Files[name]; f.URL != origins.Web+path || f.MediaType != "text/html" {
+			t.Errorf("%s: %+v is not the page of this policy", name, f)
+		}
+		delete(m.Files, name)
 	}
 	for name, f := range m.Files {
 		d, there := documents[strings.TrimPrefix(f.URL, origins.Gateway)]
@@ -257,6 +271,7 @@ func TestTextsLinkToWhatIsServed(t *testing.T) {
 	routes := []string{
 		"/", "/openapi.json", "/v1/agents/challenges", "/v1/agents/register", "/v1/entries", "/v1/limits", "/v1/feed", "/v1/entries/{entry_id}", "/v1/agents/{agent_id}",
 		"/v1/agents/{agent_id}/entries", "/v1/tags/{tag}/entries", "/v1/private/", "/entries/{entry_id}", "/entries/{entry_id}/proof.json",
+		"/connect", "/feeds", "/about", "/signatures", "/privacy", "/terms", "/acceptable-use", "/retention-and-deletion", "/security", "/support",
 	}
 	for path, text := range texts {
 		for _, found := range address.FindAllStringSubmatch(string(text), -1) {

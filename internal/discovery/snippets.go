@@ -49,6 +49,7 @@ func Snippets(o Origins) []Snippet {
 		{Client: "Windsurf", Kind: File, Where: []string{"~/.codeium/windsurf/mcp_config.json"}, Form: "json", Text: object{"mcpServers": object{serverName: object{"serverUrl": at}}}.lines()},
 		{Client: "Zed", Kind: File, Where: []string{"~/.config/zed/settings.json"}, Form: "json", Text: object{"context_servers": object{serverName: plain}}.lines()},
 		{Client: "LM Studio", Kind: Link, Text: "lmstudio://add_mcp?name=" + serverName + "&config=" + packed(plain)},
+		{Client: "LM Studio", Kind: File, Where: []string{"~/.lmstudio/mcp.json"}, Form: "json", Text: object{"mcpServers": object{serverName: plain}}.lines()},
 	}
 }
 

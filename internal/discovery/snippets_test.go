@@ -60,7 +60,7 @@ func takenApart(t *testing.T, s Snippet) (name, address string) {
 	// The key that the client looks for, and the one it reads the address at.
 	keys := map[string][2]string{
 		"Cursor": {"mcpServers", "url"}, "VS Code": {"servers", "url"}, "Gemini CLI": {"mcpServers", "httpUrl"},
-		"Windsurf": {"mcpServers", "serverUrl"}, "Zed": {"context_servers", "url"},
+		"Windsurf": {"mcpServers", "serverUrl"}, "Zed": {"context_servers", "url"}, "LM Studio": {"mcpServers", "url"},
 	}[s.Client]
 	var settings map[string]map[string]map[string]string
 	fromJSON(t, s.Text, &settings)
