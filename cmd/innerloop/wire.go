@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"innerloop/coworker"
 	"innerloop/internal/keyring"
 	"innerloop/journal"
 	"innerloop/models"
@@ -95,6 +96,14 @@ func (h *house) bind(ctx context.Context) error {
 		return errors.Join(fmt.Errorf("the database belongs to a master key that is missing: put the old file back at %s, or set INNERLOOP_MASTER_KEY or INNERLOOP_MASTER_KEY_FILE", h.madeKey), os.Remove(h.madeKey))
 	}
 	return errors.New("the database belongs to another master key; start with the one it was made with")
+}
+
+// coworker makes the organisation's toolbox on the house's store. info is the
+// address of its info document, or empty.
+func (h *house) coworker(c Config, info string, log *slog.Logger) (*coworker.Coworker, error) {
+	return coworker.New(coworker.Options{
+		Store: h.store.Coworker(), Now: time.Now, Random: rand.Reader, Logger: log, InfoURL: info, Unlimited: c.Limits == nil,
+	})
 }
 
 func (h *house) Close() error { return h.store.Close() }
