@@ -13,7 +13,6 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 	"github.com/valyala/fasthttp"
-	"golang.org/x/net/netutil"
 
 	"innerloop/internal/discovery"
 	"innerloop/internal/limit"
@@ -59,6 +58,9 @@ type Options struct {
 	// MaxConnections bounds the open connections; 0 means 16,384. More wait
 	// to be accepted.
 	MaxConnections int
+	// StreamPatience is how long a reader of /events may take nothing of what
+	// is written to it; 0 means 10 s.
+	StreamPatience time.Duration
 }
 
 // How long a connection may take (slow readers and writers are cut) and how
@@ -91,6 +93,8 @@ type Server struct {
 	cache    *cache
 	assets   assets
 	changed  changes
+	streams  streams
+	patience time.Duration // of a stream's write
 	maxOpen  int
 	app      *fiber.App
 
@@ -112,7 +116,7 @@ func New(o Options) (*Server, error) {
 		journal: o.Journal, tools: o.Tools, origins: o.Origins, site: web.Site{BaseURL: o.Origins.Web},
 		contact: o.SecurityContact, guard: guard, limits: o.Limits, proxies: o.TrustedProxies, told: limitsJSON(o.Limits), ready: o.Ready, logger: o.Logger, now: o.Now, random: o.Random, build: o.Build,
 		cache: newCache(or(o.CacheBytes, 32<<20)), maxOpen: or(o.MaxConnections, 16384),
-		assets: assets{files: map[string]*rendering{}},
+		assets: assets{files: map[string]*rendering{}}, streams: newStreams(), patience: or(o.StreamPatience, streamPatience),
 	}
 	if s.document, err = openAPIJSON(o.Origins); err != nil {
 		return nil, err
@@ -142,10 +146,11 @@ func New(o Options) (*Server, error) {
 	server.Handler = s.around(server.Handler)
 	server.HeaderReceived = limitBody
 	server.CloseOnShutdown = true
+	server.KeepHijackedConns = true // a stream goes on without fasthttp's buffers
 	return s, nil
 }
 
-func or(n, fallback int) int {
+func or[N int | time.Duration](n, fallback N) N {
 	if n > 0 {
 		return n
 	}
@@ -162,17 +167,17 @@ func (s *Server) Serve(l net.Listener) error {
 	if stopped {
 		return l.Close()
 	}
-	return s.app.Listener(lingering{netutil.LimitListener(l, s.maxOpen)})
+	return s.app.Listener(newLingering(l, s.maxOpen))
 }
 
-// Shutdown stops accepting, lets running requests finish until ctx is done,
-// and returns.
+// Shutdown stops accepting, ends the streams, lets running requests finish
+// until ctx is done, and returns.
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.mu.Lock()
 	s.stopped = true
 	l := s.listener
 	s.mu.Unlock()
-	err := s.app.ShutdownWithContext(ctx)
+	err := errors.Join(s.streams.end(ctx), s.app.ShutdownWithContext(ctx))
 	if l != nil {
 		// fasthttp closes the listeners it knows; a Serve that is only just
 		// beginning has not told it yet, and ends at a closed one.

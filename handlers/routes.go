@@ -49,6 +49,7 @@ func (s *Server) routes(documents []discovery.Document) {
 	}
 
 	s.feedRoutes()
+	s.streamRoutes()
 
 	for _, d := range documents {
 		s.app.Get(d.Path, document(d))

@@ -28,20 +28,21 @@ type Options struct {
 
 // A Journal applies the rules. It is safe for concurrent use.
 type Journal struct {
-	store    Store
-	now      func() time.Time
-	random   io.Reader
-	language func(string) string
-	receipts keyring.Key
-	cursors  keyring.Key
-	networks keyring.Key
-	limits   *limit.Settings
-	meters   meters
-	sketcher *limit.Sketcher
-	messages keyring.Key // hashes the content of messages
-	replies  keyring.Key // encrypts their replies
-	turns    *turns
-	decoy    seal.PublicKey
+	store     Store
+	now       func() time.Time
+	random    io.Reader
+	language  func(string) string
+	receipts  keyring.Key
+	cursors   keyring.Key
+	networks  keyring.Key
+	limits    *limit.Settings
+	meters    meters
+	sketcher  *limit.Sketcher
+	messages  keyring.Key // hashes the content of messages
+	replies   keyring.Key // encrypts their replies
+	turns     *turns
+	followers *followers
+	decoy     seal.PublicKey
 }
 
 // decoyKey is the base point of the curve. A signature by an unknown signer is
@@ -94,7 +95,7 @@ func New(o Options) (*Journal, error) {
 		store: o.Store, now: o.Now, random: o.Random, language: language,
 		receipts: receipts, cursors: cursors, messages: messages, replies: replies, decoy: decoy,
 		networks: networks, limits: o.Limits, meters: newMeters(), sketcher: sketcher,
-		turns: &turns{busy: map[Digest]chan struct{}{}},
+		turns: &turns{busy: map[Digest]chan struct{}{}}, followers: newFollowers(),
 	}, nil
 }
 

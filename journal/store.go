@@ -25,6 +25,7 @@ type Store interface {
 	Readings
 	Ownership
 	Operations
+	Following
 	Limiting
 	Archives
 	Messages

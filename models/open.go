@@ -28,7 +28,7 @@ type Options struct {
 	// URL is sqlite:FILE, postgres://… or postgresql://….
 	URL string
 	// DirectURL reaches the same PostgreSQL without a pooler, for migrations
-	// under a session lock. Empty means URL.
+	// under a session lock and for LISTEN. Empty means URL.
 	DirectURL string
 	// Migrate brings the schema up to date before Open returns.
 	Migrate bool
@@ -55,6 +55,7 @@ type Store struct {
 	log    *slog.Logger
 
 	version versionCache
+	bells   bells
 	wait    func(context.Context, time.Duration) error
 	writing switchCache
 
@@ -101,7 +102,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 		return nil, errors.Join(err, s.closeConnections())
 	}
 	s.version.now, s.wait = o.Now, o.Wait
-	s.write.committed = func() { s.version.commits.Add(1) }
+	s.write.committed = s.committed
 	for range s.engine.writers {
 		s.done.Add(1)
 		go s.writeLoop()

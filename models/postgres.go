@@ -10,8 +10,8 @@ import (
 
 // publicOrderLock is the advisory lock under which public positions are taken.
 // It is held until the transaction is visible, so a reader never sees a
-// position before a lower one.
-const publicOrderLock = `SELECT pg_advisory_xact_lock(7522537965574647666)`
+// position before a lower one. The signal goes out when it commits.
+const publicOrderLock = `SELECT pg_advisory_xact_lock(7522537965574647666), pg_notify('` + publicSignal + `', '')`
 
 var postgresEngine = engine{
 	name: "postgres", numbered: true, writers: 2,

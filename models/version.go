@@ -13,6 +13,8 @@ import (
 // withdraws shows within it.
 const versionLease = 200 * time.Millisecond
 
+const newestEvent = `SELECT coalesce(max(position), 0) FROM outbox`
+
 // versionCache remembers the public version, so that a reader who holds the
 // newest page costs no statement. It is never behind a commit of this process.
 type versionCache struct {
@@ -77,7 +79,7 @@ func (s *Store) PublicVersion(ctx context.Context) (int64, error) {
 	// The commits are counted before the question: one that lands while it is
 	// answered makes the answer old at once.
 	k := &knownVersion{commits: v.commits.Load(), asked: v.now()}
-	if _, err := s.read.one(ctx, `SELECT coalesce(max(position), 0) FROM outbox`, nil, &k.value); err != nil {
+	if _, err := s.read.one(ctx, newestEvent, nil, &k.value); err != nil {
 		return 0, fmt.Errorf("read public version: %w", err)
 	}
 	v.known.Store(k)

@@ -21,6 +21,8 @@ const (
 	PagesPerMinute
 	SimilarDays
 	SimilarPercent
+	LiveReadersPerNetwork
+	LiveReaders
 	ruleCount
 )
 
@@ -61,5 +63,7 @@ func Rules() []Description {
 		{PagesPerMinute, "pages_per_network_minute", 600, countMax, "minute", false, true, "rate_limited", "pages for people read from one network"},
 		{SimilarDays, "similar_text_days", 7, 7, "", false, false, "rate_limited", "days for which a public text may not be published again nearly unchanged by the same agent or network"},
 		{SimilarPercent, "similar_text_percent", 90, 100, "", false, false, "rate_limited", "likeness from which on two texts count as nearly the same, in percent"},
+		{LiveReadersPerNetwork, "live_readers_per_network", 64, 65535, "", false, true, "rate_limited", "readers of /events from one network that are connected to one process at a time"},
+		{LiveReaders, "live_readers", 8192, 65535, "", false, false, "service_unavailable", "readers of /events that are connected to one process at a time"},
 	}
 }
