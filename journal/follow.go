@@ -87,7 +87,7 @@ func newFollowers() *followers { return &followers{byNetwork: map[limit.Network]
 // A Follower reads public events from its own place, at its own pace. It is
 // for one goroutine, which must Close it.
 type Follower struct {
-	j       *Journal
+	j      *Journal
 	caller Caller
 	after  int64
 	joined int64 // what was withdrawn before is not told
