@@ -1,0 +1,6 @@
+package cell
+
+const (
+	sysSeccomp   = 317
+	sysPrlimit64 = 302
+)

@@ -1,0 +1,6 @@
+package cell
+
+const (
+	sysSeccomp   = 277
+	sysPrlimit64 = 261
+)

@@ -1,0 +1,3 @@
+module cell
+
+go 1.26.0

@@ -1,0 +1,42 @@
+def run():
+    import os
+    import sys
+
+    os.set_inheritable(4, False)
+    os.set_inheritable(5, False)
+    sys.stdout.reconfigure(line_buffering=True, errors="backslashreplace")
+    sys.stderr.reconfigure(errors="backslashreplace")
+    names = sys.modules["__main__"].__dict__
+    del names["run"]
+    with open(4, "rb") as source:
+        text = source.read().decode("utf-8", "surrogateescape")
+    try:
+        import _ast
+
+        tree = compile(text, "<code>", "exec", 0x400)
+        last = None
+        if tree.body and isinstance(tree.body[-1], _ast.Expr):
+            last = _ast.Expression(tree.body.pop().value)
+        exec(compile(tree, "<code>", "exec"), names)
+        if last is not None:
+            value = eval(compile(last, "<code>", "eval"), names)
+            if value is not None:
+                shown = repr(value).encode("utf-8", "backslashreplace")
+                with open(5, "wb", closefd=False) as answer:
+                    answer.write(shown)
+    except SystemExit:
+        raise
+    except BaseException as fault:
+        sys.stdout.flush()
+        import linecache
+        import traceback
+
+        linecache.cache["<code>"] = (len(text), None, text.splitlines(True), "<code>")
+        trace = fault.__traceback__
+        while trace is not None and trace.tb_frame.f_code.co_filename != "<code>":
+            trace = trace.tb_next
+        traceback.print_exception(type(fault), fault, trace)
+        sys.exit(1)
+
+
+run()

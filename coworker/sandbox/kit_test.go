@@ -1,0 +1,135 @@
+//go:build linux && (amd64 || arm64)
+
+package sandbox_test
+
+import (
+	"errors"
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"innerloop/coworker/sandbox"
+)
+
+// asNobody is set in the second process, which runs the same tests as an
+// ordinary user.
+const asNobody = "INNERLOOP_SANDBOX_TEST_AS_NOBODY"
+
+const secret = "planted-secret-5d1f0c"
+
+func TestMain(m *testing.M) {
+	// What a run must not be able to read.
+	if err := os.Setenv("INNERLOOP_PLANTED", secret); err != nil {
+		panic(err)
+	}
+	os.Exit(m.Run())
+}
+
+// TestAsAnOrdinaryUser runs every other test of this package again in a
+// process without privileges.
+func TestAsAnOrdinaryUser(t *testing.T) {
+	if os.Geteuid() != 0 {
+		return // this is it
+	}
+	dir := t.TempDir()
+	for d := dir; d != "/" && d != os.TempDir(); d = filepath.Dir(d) {
+		if err := os.Chmod(d, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	own := filepath.Join(dir, "own")
+	if err := os.Mkdir(own, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	const nobody = 65534
+	if err := os.Chown(own, nobody, nobody); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), "/proc/self/exe", "-test.v", "-test.timeout=5m")
+	cmd.Dir = "/"
+	cmd.Env = []string{asNobody + "=1", "TMPDIR=" + own, "PATH=/usr/bin:/bin", "HOME=" + own}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("as an ordinary user: %v\n%s", err, out)
+	}
+	if n := strings.Count(string(out), "--- PASS"); n < 60 {
+		t.Fatalf("only %d tests passed as an ordinary user\n%s", n, out)
+	}
+}
+
+// small are limits that attacks reach in a moment.
+func small() sandbox.Limits {
+	l := sandbox.DefaultLimits()
+	l.Wall, l.Home, l.HomeFiles = 20*time.Second, 32<<20, 2000
+	l.Tmp = 32 << 20
+	return l
+}
+
+func open(t *testing.T, change func(*sandbox.Options)) *sandbox.Sandbox {
+	t.Helper()
+	s, _ := openIn(t, t.TempDir(), change)
+	return s
+}
+
+func openIn(t *testing.T, dir string, change func(*sandbox.Options)) (*sandbox.Sandbox, string) {
+	t.Helper()
+	o := sandbox.Options{Dir: filepath.Join(dir, "sandbox"), Limits: small(), Logger: quiet(), Slots: 8, PerUser: 8}
+	if change != nil {
+		change(&o)
+	}
+	s, err := sandbox.New(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Close)
+	if status := s.Status(); !status.Available {
+		t.Fatalf("this machine gives no sandbox: %s: %s", status.Failed, status.Cause)
+	}
+	return s, o.Dir
+}
+
+// run does a job whose result is wanted.
+func run(t *testing.T, s *sandbox.Sandbox, user, code string) *sandbox.Result {
+	t.Helper()
+	r, err := s.Run(t.Context(), sandbox.Job{User: user, Code: code})
+	if err != nil {
+		t.Fatalf("%v\n%+v", err, partial(err))
+	}
+	return r
+}
+
+func partial(err error) *sandbox.Result {
+	var stop *sandbox.Stop
+	if errors.As(err, &stop) {
+		return stop.Partial
+	}
+	return nil
+}
+
+// stopped does a job that must be ended for a reason.
+func stopped(t *testing.T, s *sandbox.Sandbox, job sandbox.Job, reason sandbox.Reason, limit string) *sandbox.Stop {
+	t.Helper()
+	r, err := s.Run(t.Context(), job)
+	var stop *sandbox.Stop
+	if !errors.As(err, &stop) || stop.Reason != reason || stop.Limit != limit {
+		t.Fatalf("got %v, not %s %s\n%+v %+v", err, reason, limit, r, partial(err))
+	}
+	return stop
+}
+
+func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
+
+func ownerOf(t *testing.T, name string) uint32 {
+	t.Helper()
+	info, err := os.Stat(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return info.Sys().(*syscall.Stat_t).Uid
+}

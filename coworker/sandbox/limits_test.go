@@ -1,0 +1,215 @@
+//go:build linux && (amd64 || arm64)
+
+package sandbox_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"innerloop/coworker/sandbox"
+)
+
+func TestEachLimitEndsTheRunAndIsNamed(t *testing.T) {
+	t.Parallel()
+	s := open(t, func(o *sandbox.Options) { o.Limits.Memory = 200 << 20 })
+	hasty := open(t, func(o *sandbox.Options) { o.Limits.CPU = time.Second })
+	for name, c := range map[string]struct {
+		code    string
+		timeout time.Duration
+		reason  sandbox.Reason
+		limit   string
+		out     string // how standard output begins
+	}{
+		"wall":              {"print('before')\nimport time\ntime.sleep(60)", time.Second, sandbox.TimedOut, "wall", "before\n"},
+		"wall, all stopped": {"import os, signal\nprint('before')\nos.kill(os.getpid(), signal.SIGSTOP)", time.Second, sandbox.TimedOut, "wall", "before\n"},
+		"wall, deaf": {`
+import os, signal, sys, time
+for s in range(1, 65):
+    try: signal.signal(s, signal.SIG_IGN)
+    except (OSError, ValueError): pass
+print("before"); sys.stdout.flush()
+if os.fork() == 0:
+    os.setsid()
+    if os.fork() == 0: pass
+while True: time.sleep(60)`, time.Second, sandbox.TimedOut, "wall", "before\n"},
+		"cpu":                 {"print('before')\nwhile True: pass", 20 * time.Second, sandbox.OverLimit, "cpu", "before\n"},
+		"cpu, signal ignored": {"import signal\nsignal.signal(signal.SIGXCPU, signal.SIG_IGN)\nprint('before')\nwhile True: pass", 20 * time.Second, sandbox.OverLimit, "cpu", "before\n"},
+		"memory of many": {`
+import os, time
+print("before", flush=True)
+for _ in range(6):
+    if os.fork() == 0:
+        x = bytearray(60 << 20)
+        for i in range(0, len(x), 4096): x[i] = 1
+        time.sleep(30)
+        os._exit(0)
+x = bytearray(60 << 20)
+for i in range(0, len(x), 4096): x[i] = 1
+for _ in range(6):
+    if os.waitstatus_to_exitcode(os.wait()[1]) == -9: os.kill(os.getpid(), 9)
+`, 20 * time.Second, sandbox.OverLimit, "memory", "before\n"},
+		"output":           {"while True: print('x' * 10000)", 20 * time.Second, sandbox.OverLimit, "output", "xxxx"},
+		"errors":           {"import sys\nwhile True: sys.stderr.write('x' * 10000)", 20 * time.Second, sandbox.OverLimit, "output", ""},
+		"home":             {"print('before')\nimport time\nfor i in range(99): open(f'f{i}', 'wb').write(b'x' * (4 << 20))\ntime.sleep(30)", 20 * time.Second, sandbox.OverLimit, "disk", "before\n"},
+		"files of a home":  {"print('before')\nimport time\nfor i in range(9000): open(f'f{i}', 'wb')\ntime.sleep(30)", 20 * time.Second, sandbox.OverLimit, "files", "before\n"},
+		"depth of a home":  {"print('before')\nimport os, time\nfor i in range(9000):\n    os.mkdir('d')\n    os.chdir('d')\ntime.sleep(30)", 20 * time.Second, sandbox.OverLimit, "files", "before\n"},
+		"answer in pieces": {"import os, time\nprint('before')\nwhile True:\n    os.write(5, b'x' * 65536)", 2 * time.Second, sandbox.TimedOut, "wall", "before\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			user := strings.Map(func(r rune) rune {
+				if r == ' ' || r == ',' {
+					return '-'
+				}
+				return r
+			}, name)
+			s := s
+			if c.limit == "cpu" {
+				s = hasty
+			}
+			stop := stopped(t, s, sandbox.Job{User: user, Code: c.code, Timeout: c.timeout}, c.reason, c.limit)
+			if stop.Partial == nil || !strings.HasPrefix(stop.Partial.Stdout.Text, c.out) {
+				t.Errorf("partial result %+v", stop.Partial)
+			}
+			if stop.Allowed <= 0 || stop.Hint == "" {
+				t.Errorf("the limit is not told: %+v", stop)
+			}
+			if err := s.RemoveHome(user); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// TestAHomeThatIsFullRunsNothing until something was removed by another way.
+func TestAHomeThatIsFullRunsNothing(t *testing.T) {
+	t.Parallel()
+	s := open(t, nil)
+	job := sandbox.Job{User: "u", Code: "import os\nfor i in range(3): open(f'f{i}', 'wb').write(b'x' * (16 << 20))"}
+	_, _ = s.Run(t.Context(), job)
+	stop := stopped(t, s, sandbox.Job{User: "u", Code: "print('ran')"}, sandbox.OverLimit, "disk")
+	if stop.Partial != nil {
+		t.Errorf("something ran: %+v", stop.Partial)
+	}
+}
+
+// TestNothingIsLeftOfARun: no process, no folder, no control group, however the
+// run ended.
+func TestNothingIsLeftOfARun(t *testing.T) {
+	t.Parallel()
+	s, dir := openIn(t, t.TempDir(), nil)
+	mark := "left-behind-" + strconv.Itoa(os.Getpid())
+	code := fmt.Sprintf(`
+import os, sys, time
+sys.argv = ["%s"]
+if os.fork() == 0:
+    os.setsid()
+    if os.fork() == 0: pass
+    os.execv("/bin/sleep", ["%s", "300"])
+%%s`, mark, mark)
+	ctx, cancel := context.WithCancel(t.Context())
+	for name, do := range map[string]func(){
+		"by itself": func() { run(t, s, "a", fmt.Sprintf(code, "")) },
+		"by time": func() {
+			stopped(t, s, sandbox.Job{User: "b", Code: fmt.Sprintf(code, "time.sleep(300)"), Timeout: time.Second}, sandbox.TimedOut, "wall")
+		},
+		"by a signal": func() { run(t, s, "c", fmt.Sprintf(code, "os.kill(os.getpid(), 9)")) },
+		"by its caller": func() {
+			time.AfterFunc(500*time.Millisecond, cancel)
+			if _, err := s.Run(ctx, sandbox.Job{User: "d", Code: fmt.Sprintf(code, "time.sleep(300)")}); !errors.Is(err, context.Canceled) {
+				t.Errorf("ended with %v", err)
+			}
+		},
+	} {
+		do()
+		if found := commands(t, mark); len(found) > 0 {
+			t.Errorf("%s: %d processes live on", name, len(found))
+		}
+		if left, _ := filepath.Glob(filepath.Join(dir, "runs", "*")); len(left) > 0 {
+			t.Errorf("%s: %d folders stay", name, len(left))
+		}
+	}
+}
+
+// commands are the processes of this machine with a word in their command line.
+func commands(t *testing.T, word string) []int {
+	t.Helper()
+	var found []int
+	names, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range names {
+		raw, _ := os.ReadFile(name)
+		pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(name)))
+		if strings.HasPrefix(string(raw), word) && syscall.Kill(pid, 0) == nil {
+			found = append(found, pid)
+		}
+	}
+	return found
+}
+
+func TestRunsWaitForTheirTurn(t *testing.T) {
+	t.Parallel()
+	s := open(t, func(o *sandbox.Options) { o.Slots, o.PerUser, o.Queue = 2, 1, 1 })
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	first := make(chan error, 1)
+	go func() {
+		_, err := s.Run(ctx, sandbox.Job{User: "u", Code: "open('here', 'w').close()\nimport time\ntime.sleep(15)"})
+		first <- err
+	}()
+	waitForFile(t, s, "u", "here")
+	second := make(chan error, 1)
+	waiting, giveUp := context.WithCancel(t.Context())
+	go func() {
+		_, err := s.Run(waiting, sandbox.Job{User: "u", Code: "1"})
+		second <- err
+	}()
+	if r := run(t, s, "other", "1 + 1"); r.Value != "2" { // another user is not held up
+		t.Errorf("got %q", r.Value)
+	}
+	for {
+		// The queue holds one; who comes when it is full is told so.
+		_, err := s.Run(t.Context(), sandbox.Job{User: "u", Code: "1"})
+		var stop *sandbox.Stop
+		if errors.As(err, &stop) && stop.Reason == sandbox.Busy {
+			break
+		}
+		if err == nil {
+			t.Fatal("ran beside a run of the same user")
+		}
+	}
+	giveUp()
+	if err := <-second; !errors.Is(err, context.Canceled) {
+		t.Errorf("the waiting one ended with %v", err)
+	}
+	cancel()
+	if err := <-first; !errors.Is(err, context.Canceled) {
+		t.Errorf("the running one ended with %v", err)
+	}
+	if r := run(t, s, "u", "2 + 2"); r.Value != "4" {
+		t.Errorf("got %q", r.Value)
+	}
+}
+
+func waitForFile(t *testing.T, s *sandbox.Sandbox, user, name string) {
+	t.Helper()
+	for t.Context().Err() == nil {
+		if home, err := s.Home(user); err == nil {
+			_, err := home.Lstat(name)
+			_ = home.Close()
+			if err == nil {
+				return
+			}
+		}
+	}
+}

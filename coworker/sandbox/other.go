@@ -1,0 +1,21 @@
+//go:build !linux || (!amd64 && !arm64)
+
+package sandbox
+
+import "context"
+
+type (
+	groups  struct{}
+	spawner struct{}
+)
+
+func (*spawner) close() {}
+
+// prepare says that there is no sandbox here: it is made of Linux namespaces.
+func (s *Sandbox) prepare(context.Context) {
+	s.status = Status{Failed: "needs Linux on amd64 or arm64", Cause: "there are no namespaces here"}
+}
+
+func (s *Sandbox) run(context.Context, Job) (*Result, error) {
+	return nil, &Stop{Reason: Unavailable, Hint: s.status.Failed}
+}

@@ -1,0 +1,298 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+)
+
+// Limits bound one run. Sizes are bytes.
+type Limits struct {
+	Wall       time.Duration // of a job that names no timeout
+	WallMax    time.Duration // the longest a job may ask for
+	CPU        time.Duration // of one process
+	Memory     int64         // of one process, and of all together
+	Processes  int64         // and threads
+	OpenFiles  int64
+	FileSize   int64
+	Tmp        int64 // of /tmp
+	TmpFiles   int64
+	Home       int64 // of the user's home
+	HomeFiles  int64
+	Output     int64 // of each stream, as returned
+	OutputKept int64 // of each stream, as kept in a file of the home
+	OutputMax  int64 // of each stream; more ends the run
+	Value      int64 // of the last expression's text
+}
+
+// DefaultLimits are what a run gets unless told otherwise.
+func DefaultLimits() Limits {
+	return Limits{
+		Wall: 30 * time.Second, WallMax: 120 * time.Second, CPU: 20 * time.Second,
+		Memory: 512 << 20, Processes: 32, OpenFiles: 256, FileSize: 16 << 20,
+		Tmp: 64 << 20, TmpFiles: 4096, Home: 256 << 20, HomeFiles: 20_000,
+		Output: 64 << 10, OutputKept: 1 << 20, OutputMax: 8 << 20, Value: 16 << 10,
+	}
+}
+
+// Options are what a Sandbox is made of. Dir and Logger are required.
+type Options struct {
+	// Dir holds the homes and what belongs to runs. It is made with mode 0711,
+	// so that the users of runs can pass through it.
+	Dir string
+	// Python is the interpreter, below /usr; "" means /usr/bin/python3.
+	Python string
+	// Packages is a folder that is added to the interpreter's path, readable by
+	// everybody; "" means none.
+	Packages string
+	Limits   Limits // zero: DefaultLimits
+	// FirstUID is where the user ids of homes begin when the server is root;
+	// 0 means 700,000,000.
+	FirstUID int
+	Slots    int // runs at a time; 0 means 4
+	PerUser  int // of one user; 0 means 2
+	Queue    int // jobs that may wait; 0 means 16
+	Logger   *slog.Logger
+}
+
+// A Sandbox runs jobs. It is safe for concurrent use.
+type Sandbox struct {
+	dir      string
+	python   string
+	packages string
+	limits   Limits
+	firstUID int
+	filter   []byte
+	log      *slog.Logger
+	slots    *slots
+	groups   groups
+	spawner  *spawner
+	status   Status
+
+	homes sync.Mutex // while a home is being made
+}
+
+// Status says what the sandbox found when it started.
+type Status struct {
+	Available bool   `json:"available"`
+	Driver    string `json:"driver"` // "native", or "" when there is none
+	Memory    string `json:"memory"` // how memory of a whole run is bounded: "cgroup v2", "cgroup v1" or "watchdog"
+	Python    string `json:"python"` // version of the interpreter
+	// Failed names the step that stood in the way, and Cause why.
+	Failed string `json:"failed,omitempty"`
+	Cause  string `json:"cause,omitempty"`
+}
+
+// A Job is one thing to run.
+type Job struct {
+	User    string // names the home: 1 to 64 of a-z, 0-9, "_" and "-"
+	Code    string // Python; the value of a last expression is returned
+	Env     []string
+	Timeout time.Duration // 0: Limits.Wall
+	Mounts  []Folder      // read-only
+	Files   []File        // put into the home before the start
+	// Proxy is the path of a unix socket below Dir that connections to
+	// http://127.0.0.1:3128 are carried to; "" leaves the run without a way out.
+	Proxy string
+}
+
+// A Folder is shown in the run, read-only. Source is below Dir.
+type Folder struct{ Source, Target string }
+
+// A File is an input for a job. Path is relative to the home.
+type File struct {
+	Path string
+	Body []byte
+}
+
+// A Result is what a run left.
+type Result struct {
+	Stdout, Stderr Output
+	Value          string // text of the last expression; "" when it was None or there was none
+	ValueCut       bool
+	ExitCode       int // 128 and the signal's number for a program that was ended by one
+	Changed        []Change
+	ChangedCut     bool // more than 100 files changed
+	Took           time.Duration
+	CPU            time.Duration
+	PeakMemory     int64 // bytes, of the largest process
+}
+
+// An Output is what a stream carried: its beginning and its end when it was
+// longer than allowed.
+type Output struct {
+	Text      string
+	Bytes     int64  // in all
+	Truncated bool   // Text lacks some
+	File      string // where in the home the first megabyte is; "" when Text is whole
+}
+
+// A Change is a file of the home that is new or other than before, or gone.
+type Change struct {
+	Path    string
+	Size    int64
+	Removed bool
+}
+
+// Reason says why a run was not done, or not to its end.
+type Reason string
+
+// The reasons.
+const (
+	Unavailable Reason = "unavailable" // the machine gives no sandbox
+	Busy        Reason = "busy"        // no slot became free
+	Invalid     Reason = "invalid"     // the job cannot be run as asked
+	TimedOut    Reason = "timeout"     // of the wall clock
+	OverLimit   Reason = "limit"       // Stop.Limit names which
+)
+
+// A Stop is the error of a run that did not come to its own end. Partial holds
+// what came out before, if the program was started.
+type Stop struct {
+	Reason  Reason
+	Limit   string // "cpu", "memory", "output", "disk", "files"
+	Allowed int64  // bytes, files or milliseconds
+	Hint    string // safe to be shown: no path of this machine
+	Partial *Result
+}
+
+func (s *Stop) Error() string { return fmt.Sprintf("sandbox: %s %s: %s", s.Reason, s.Limit, s.Hint) }
+
+// New makes a Sandbox, removes what an earlier one left, and tries it once. A
+// machine that gives no sandbox is not an error: Status says so, and every Run.
+func New(ctx context.Context, o Options) (*Sandbox, error) {
+	if o.Dir == "" || o.Logger == nil {
+		return nil, errors.New("sandbox: a folder and a logger are required")
+	}
+	dir, err := filepath.Abs(o.Dir)
+	if err != nil {
+		return nil, fmt.Errorf("find the sandbox folder: %w", err)
+	}
+	s := &Sandbox{
+		dir: dir, python: o.Python, packages: o.Packages, limits: o.Limits, firstUID: o.FirstUID, log: o.Logger,
+		slots: newSlots(or(o.Slots, 4), or(o.PerUser, 2), or(o.Queue, 16)),
+	}
+	if s.python == "" {
+		s.python = "/usr/bin/python3"
+	}
+	if s.limits == (Limits{}) {
+		s.limits = DefaultLimits()
+	}
+	if s.firstUID == 0 {
+		s.firstUID = 700_000_000
+	}
+	for _, d := range []string{"", homesDir, runsDir} {
+		if err := os.MkdirAll(filepath.Join(dir, d), 0o711); err != nil {
+			return nil, fmt.Errorf("make the sandbox folder: %w", err)
+		}
+		if err := os.Chmod(filepath.Join(dir, d), 0o711); err != nil {
+			return nil, fmt.Errorf("make the sandbox folder: %w", err)
+		}
+	}
+	s.prepare(ctx)
+	return s, nil
+}
+
+const (
+	homesDir = "homes"
+	runsDir  = "runs"
+)
+
+// Status tells what was found at the start.
+func (s *Sandbox) Status() Status { return s.status }
+
+func or(n, fallback int) int {
+	if n > 0 {
+		return n
+	}
+	return fallback
+}
+
+// Close ends what is kept for starting runs. No run may be under way or follow.
+func (s *Sandbox) Close() {
+	if s.spawner != nil {
+		s.spawner.close()
+	}
+}
+
+// Run does a job and waits for it. It returns a *Stop when there is no result,
+// or only a part of one; a Python exception is a result. When ctx ends, so does
+// the run, and ctx's error is returned.
+func (s *Sandbox) Run(ctx context.Context, job Job) (*Result, error) {
+	if err := s.check(&job); err != nil {
+		return nil, err
+	}
+	if !s.status.Available {
+		return nil, &Stop{Reason: Unavailable, Hint: s.status.Failed}
+	}
+	release, err := s.slots.take(ctx, job.User)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	return s.run(ctx, job)
+}
+
+// Home opens a user's home for the server to read. Nothing in it is trusted: a
+// link in it must not lead out, and does not through an os.Root. io/fs.ErrNotExist
+// when the user has none yet.
+func (s *Sandbox) Home(user string) (*os.Root, error) {
+	if !validUser(user) {
+		return nil, invalid("user", "must be 1 to 64 of a-z, 0-9, _ and -")
+	}
+	return os.OpenRoot(filepath.Join(s.dir, homesDir, user))
+}
+
+// RemoveHome removes a user's home. The user must have nothing running.
+func (s *Sandbox) RemoveHome(user string) error {
+	if !validUser(user) {
+		return invalid("user", "must be 1 to 64 of a-z, 0-9, _ and -")
+	}
+	return os.RemoveAll(filepath.Join(s.dir, homesDir, user))
+}
+
+func (s *Sandbox) check(job *Job) error {
+	switch {
+	case !validUser(job.User):
+		return invalid("user", "must be 1 to 64 of a-z, 0-9, _ and -")
+	case job.Code == "":
+		return invalid("code", "must not be empty")
+	case len(job.Code) > codeMax:
+		return invalid("code", fmt.Sprintf("must be at most %d bytes", codeMax))
+	case job.Timeout < 0 || job.Timeout > s.limits.WallMax:
+		return invalid("timeout_seconds", fmt.Sprintf("must be from 1 to %d", int(s.limits.WallMax/time.Second)))
+	}
+	if job.Timeout == 0 {
+		job.Timeout = s.limits.Wall
+	}
+	for _, f := range job.Files {
+		if !filepath.IsLocal(f.Path) || filepath.Clean(f.Path) != f.Path || f.Path == "." {
+			return invalid("files", "each path must be relative, in normal form, and stay in the home")
+		}
+	}
+	return nil
+}
+
+const codeMax = 256 << 10
+
+func invalid(field, rule string) *Stop { return &Stop{Reason: Invalid, Limit: field, Hint: rule} }
+
+func validUser(user string) bool {
+	if len(user) < 1 || len(user) > 64 {
+		return false
+	}
+	for _, r := range user {
+		if (r < 'a' || r > 'z') && (r < '0' || r > '9') && r != '_' && r != '-' {
+			return false
+		}
+	}
+	return true
+}
+
+var _ io.Writer = (*capture)(nil)

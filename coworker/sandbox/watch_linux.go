@@ -1,0 +1,112 @@
+//go:build amd64 || arm64
+
+package sandbox
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+)
+
+// watchEvery is how often a run's use of disk and memory is looked at.
+const watchEvery = 100 * time.Millisecond
+
+// watch ends the run when its time is up, its caller is gone, or it uses more
+// than it may of what the kernel does not bound.
+func (p *process) watch(ctx context.Context, home *os.Root, timeout time.Duration) {
+	go func() {
+		defer close(p.watching)
+		limit := time.NewTimer(timeout)
+		defer limit.Stop()
+		tick := time.NewTimer(watchEvery)
+		defer tick.Stop()
+		for {
+			select {
+			case <-p.stopped:
+				return
+			case <-ctx.Done():
+				p.stop(Stop{})
+				return
+			case <-limit.C:
+				p.stop(Stop{Reason: TimedOut, Limit: "wall", Allowed: timeout.Milliseconds(), Hint: "the run took longer than it may"})
+				return
+			case <-tick.C:
+			}
+			began := time.Now()
+			if why := p.look(home); why != nil {
+				p.stop(*why)
+				return
+			}
+			// A large home takes long to count; counting must stay the smaller part.
+			tick.Reset(max(watchEvery, 5*time.Since(began)))
+		}
+	}()
+}
+
+func (p *process) look(home *os.Root) *Stop {
+	if c, err := take(home, p.s.limits.HomeFiles, false); err == nil {
+		if why := p.s.overHome(c); why != nil {
+			return why
+		}
+	}
+	if p.group.version != 0 {
+		return nil
+	}
+	if l := &p.s.limits; residentBelow(p.cmd.Process.Pid) > l.Memory+groupSlackBytes {
+		return &Stop{Reason: OverLimit, Limit: "memory", Allowed: l.Memory, Hint: "the run used more memory than it may"}
+	}
+	return nil
+}
+
+// residentBelow sums the resident memory of a process and all that descend
+// from it, in bytes. Whoever lost its parent is the first process's child again.
+func residentBelow(pid int) int64 {
+	type row struct {
+		parent   int
+		resident int64
+	}
+	rows := map[int]row{}
+	names, err := filepath.Glob("/proc/[0-9]*/stat")
+	if err != nil {
+		return 0
+	}
+	for _, name := range names {
+		raw, err := os.ReadFile(name)
+		if err != nil {
+			continue
+		}
+		id, _ := strconv.Atoi(filepath.Base(filepath.Dir(name)))
+		// The second field is a name in parentheses that may hold anything.
+		end := bytes.LastIndexByte(raw, ')')
+		fields := bytes.Fields(raw[end+1:])
+		if end < 0 || len(fields) < 22 {
+			continue
+		}
+		parent, _ := strconv.Atoi(string(fields[1]))
+		pages, _ := strconv.ParseInt(string(fields[21]), 10, 64)
+		rows[id] = row{parent, pages * int64(os.Getpagesize())}
+	}
+	below := func(id int) bool {
+		for range len(rows) {
+			if id == pid {
+				return true
+			}
+			r, ok := rows[id]
+			if !ok {
+				return false
+			}
+			id = r.parent
+		}
+		return false
+	}
+	var sum int64
+	for id, r := range rows {
+		if below(id) {
+			sum += r.resident
+		}
+	}
+	return sum
+}
