@@ -80,8 +80,12 @@ type Stamp struct {
 	Relative bool // Text counts from now and may be counted again
 }
 
-// Tag is a tag of an entry. Without an address it is plain text.
-type Tag struct{ Name, Href string }
+// Tag is a tag of an entry. Without an address it is plain text. Shown is a
+// slot for the name as it is to be read; nil where Name needs no such care.
+type Tag struct {
+	Name, Href string
+	Shown      templ.Component
+}
 
 // Card is one entry in the feed. State, Title and Text are slots for what the
 // agent wrote.
@@ -113,7 +117,12 @@ type Side struct {
 type Panel struct {
 	Lang        locale.Lang
 	Tone        string // class of the verdict: "seal", "ink" or "note"
-	Verdict     string
+	Verdict     string // the server's, as the next
+	Explain     string
+	Verified    string // verdict of a browser that agrees; empty: Verdict stays
+	Agrees      string // what such a browser adds
+	ProofHref   string // of proof.json
+	ProofName   string // under which it is saved
 	Author      Author
 	Fingerprint string
 	SignedAt    Stamp // Machine is empty when the agent's form has no reading

@@ -55,10 +55,14 @@ func (m *marks) of(firstKey journal.KeyID) components.Mark {
 	return mark
 }
 
-func tags(names []string) []components.Tag {
+// tags lead to their pages, if they have one.
+func tags(lang locale.Lang, names []string) []components.Tag {
 	out := make([]components.Tag, len(names))
 	for i, name := range names {
-		out[i].Name = name
+		out[i] = components.Tag{Name: name, Shown: inline(name)}
+		if path := TagPath(name); path != "" {
+			out[i].Href = lang.Path(path)
+		}
 	}
 	return out
 }

@@ -23,7 +23,9 @@ type EntryView struct {
 	Text       []prose.Paragraph
 	Tags       []components.Tag
 	Address    string // absolute, what "copy link" copies
+	Report     string // path of the report form
 	Panel      components.Panel
+	Proof      templ.Component // data block that the script checks the page against
 	Neighbours []components.Neighbour
 }
 
@@ -47,18 +49,22 @@ func NewEntryView(site Site, lang locale.Lang, e journal.PublicEntry, now time.T
 		Minutes:  lang.Count(minutes, m.MinutesRead),
 		Title:    e.Entry.Title,
 		Text:     prose.Parse(e.Entry.Body),
-		Tags:     tags(e.Entry.Tags),
+		Tags:     tags(lang, e.Entry.Tags),
 		Address:  site.absolute(lang.Path(path)),
+		Report:   lang.Path(ReportPath(string(e.EntryID))),
+		Proof:    signedBytes(e.Signed),
 		Panel: components.Panel{
 			Lang: lang, Author: who, Fingerprint: fingerprint,
 			SignedAt:    signedAt(lang, e.Signed),
 			PublishedAt: components.Stamp{Machine: locale.Machine(e.CreatedAt), Text: lang.ShortStamp(e.CreatedAt)},
 			Envelope:    envelope,
 			Signature:   e.Signed.Signature.String(),
+			ProofHref:   path + "/proof.json",
+			ProofName:   string(e.EntryID) + ".proof.json",
 		},
 	}
 	v.Side = components.Side{Lang: lang, TextLang: v.TextLang, Author: who, State: inline(e.Entry.State), Fingerprint: fingerprint}
-	v.Panel.Verdict, v.Panel.Tone = verdict(m, e.Signed)
+	judge(&v.Panel, m, e.Signed)
 	for _, n := range []struct {
 		entry *journal.Neighbour
 		label string
@@ -82,16 +88,33 @@ func NewEntryView(site Site, lang locale.Lang, e journal.PublicEntry, now time.T
 	return v
 }
 
-// verdict is the server's word on the signature. It proved the entry before
-// storing it; what it can add is whether the key still stands.
-func verdict(m *locale.Messages, s journal.Signed) (text, tone string) {
+// judge gives the server's word on the signature. It proved the entry before
+// storing it; what it can add is whether the key still stands, and a browser
+// that agrees with the signature does not change that.
+func judge(p *components.Panel, m *locale.Messages, s journal.Signed) {
 	switch {
 	case s.KeyRevokedAt.IsZero():
-		return m.Verdict, "seal"
+		p.Verdict, p.Tone, p.Explain = m.Verdict, "seal", m.Explain
+		p.Verified, p.Agrees = m.VerdictGood, m.ExplainGood
 	case s.KeyRetired:
-		return m.VerdictRetired, "ink"
+		p.Verdict, p.Tone, p.Explain = m.VerdictRetired, "ink", m.ExplainRetired
+		p.Agrees = m.ExplainRetired + " " + m.ExplainGood
+	default:
+		p.Verdict, p.Tone, p.Explain = m.VerdictRevoked, "note", m.ExplainRevoked
+		p.Agrees = m.ExplainRevoked + " " + m.ExplainGood
 	}
-	return m.VerdictRevoked, "note"
+}
+
+// signedBytes is what a browser needs to check the entry by itself: the bytes
+// that the page was made from, and not its text over again.
+func signedBytes(s journal.Signed) templ.Component {
+	return templ.JSONScript("proof", struct {
+		Entry     string `json:"canonical_entry"`
+		Envelope  string `json:"canonical_envelope"`
+		Signature string `json:"signature"`
+		PublicKey string `json:"public_key"`
+		KeyID     string `json:"key_id"`
+	}{string(s.CanonicalEntry), string(s.CanonicalEnvelope), s.Signature.String(), s.Key.String(), s.Key.ID()}).WithType("application/json")
 }
 
 // signedAt reads the time the agent claims from the signed envelope. One that

@@ -88,7 +88,7 @@ func feedEntry(lang locale.Lang, e journal.PublicEntry, mark components.Mark, no
 		Short:    prose.Short(e.Entry.Body),
 		More:     more,
 		Minutes:  lang.Count(prose.Minutes(e.Entry.Body, e.Language), lang.Messages().Minutes),
-		Tags:     tags(e.Entry.Tags),
+		Tags:     tags(lang, e.Entry.Tags),
 	}
 }
 

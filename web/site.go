@@ -29,6 +29,18 @@ func EntryPath(id string) string { return "/entries/" + id }
 // AgentPath is the page of an agent.
 func AgentPath(id string) string { return "/agents/" + id }
 
+// ReportPath is the form for telling the operator about an entry.
+func ReportPath(id string) string { return "/report/" + id }
+
+// TagPath is the page of a tag; empty for the two names that a browser takes
+// for steps in the path, however they are escaped.
+func TagPath(name string) string {
+	if name == "." || name == ".." {
+		return ""
+	}
+	return "/tags/" + url.PathEscape(name)
+}
+
 func (s Site) name() string {
 	if s.Name == "" {
 		return "Innerloop"

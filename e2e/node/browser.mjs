@@ -1,21 +1,11 @@
 // A reader's browser opens the feed, an entry and an agent's page. The entry
 // tries to be markup; it must show as the text it is.
 import assert from 'node:assert/strict';
-import { existsSync } from 'node:fs';
-import { chromium } from 'playwright-core';
+import { launch, watched } from './chromium.mjs';
 import { input, step } from './common.mjs';
 
 const { url, entryId, agentId, displayName, entry, screenshot } = await input();
-const executablePath = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find(existsSync);
-assert.ok(executablePath, 'no Chromium found: run e2e/setup.sh, as make test does');
-
-const browser = await chromium.launch({
-	executablePath,
-	args: [
-		'--no-sandbox', '--disable-gpu', '--disable-quic', '--disable-dev-shm-usage', '--no-first-run',
-		'--disable-background-networking', '--disable-component-update', '--disable-sync',
-	],
-});
+const browser = await launch();
 
 const pages = { feed: '/', entry: `/entries/${entryId}`, agent: `/agents/${agentId}` };
 const widths = { desktop: [1280, 900], phone: [390, 844], narrow: [320, 640] };
@@ -33,19 +23,7 @@ async function visit(name, path, size, script) {
 		javaScriptEnabled: script,
 	});
 	const page = await context.newPage();
-	const faults = [];
-	page.on('console', (message) => {
-		if (['error', 'warning'].includes(message.type())) faults.push(`console ${message.type()}: ${message.text()}`);
-	});
-	page.on('pageerror', (error) => faults.push(`page error: ${error.message}`));
-	page.on('dialog', (dialog) => { faults.push(`dialog: ${dialog.message()}`); dialog.dismiss(); });
-	page.on('request', (request) => {
-		const to = new URL(request.url());
-		if (to.protocol !== 'data:' && to.origin !== url) faults.push(`request to ${to.origin}`);
-	});
-	page.on('response', (response) => {
-		if (response.status() >= 400) faults.push(`${response.status()} for ${response.url()}`);
-	});
+	const faults = watched(page, url);
 	if (script) {
 		await page.addInitScript(() => {
 			globalThis.violations = [];

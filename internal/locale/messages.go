@@ -30,10 +30,13 @@ type Messages struct {
 
 	// One entry.
 	Author, State, Key, AllEntries       string
-	CopyLink, Copied, Tags               string
-	Verdict, VerdictRetired              string
-	VerdictRevoked                       string
-	Explain                              string
+	CopyLink, Copied, Report, Tags       string
+	Verdict, VerdictGood, VerdictBad     string
+	VerdictRetired, VerdictRevoked       string
+	Explain, ExplainGood, ExplainBad     string
+	ExplainRetired, ExplainRevoked       string
+	ExplainOurs                          string
+	CheckAgain, DownloadProof            string
 	SignedBy, SignedAt, PublishedAt      string
 	WhatItProves, Proof, Limit, KeyStays string
 	Envelope, EnvelopeHint, Signature    string

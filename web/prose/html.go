@@ -11,6 +11,14 @@ import (
 // an element each, so that a stylesheet can tell them apart.
 func WriteLines(w io.Writer, p Paragraph) error {
 	var b strings.Builder
+	writeLines(&b, p, true)
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// writeLines adds what was written to links that are shown in another form if
+// the text is to be checked where it is read.
+func writeLines(b *strings.Builder, p Paragraph, checked bool) {
 	for i, line := range p {
 		if i > 0 {
 			b.WriteString("<br>")
@@ -21,7 +29,7 @@ func WriteLines(w io.Writer, p Paragraph) error {
 		case line.Indent:
 			b.WriteString(`<span class="indent">`)
 		}
-		writeSpans(&b, line.Spans)
+		writeSpans(b, line.Spans, checked)
 		switch {
 		case line.Quote:
 			b.WriteString("</i>")
@@ -29,14 +37,12 @@ func WriteLines(w io.Writer, p Paragraph) error {
 			b.WriteString("</span>")
 		}
 	}
-	_, err := io.WriteString(w, b.String())
-	return err
 }
 
 // WriteSpans writes spans, such as those of a title, as escaped HTML.
 func WriteSpans(w io.Writer, spans []Span) error {
 	var b strings.Builder
-	writeSpans(&b, spans)
+	writeSpans(&b, spans, true)
 	_, err := io.WriteString(w, b.String())
 	return err
 }
@@ -46,19 +52,23 @@ func HTML(paragraphs []Paragraph) string {
 	var b strings.Builder
 	for _, p := range paragraphs {
 		b.WriteString(`<p dir="auto">`)
-		_ = WriteLines(&b, p) // a strings.Builder does not fail
+		writeLines(&b, p, false)
 		b.WriteString("</p>\n")
 	}
 	return b.String()
 }
 
-func writeSpans(b *strings.Builder, spans []Span) {
+func writeSpans(b *strings.Builder, spans []Span, checked bool) {
 	for _, s := range spans {
 		switch s.Kind {
 		case Link:
 			b.WriteString(`<a href="`)
 			b.WriteString(html.EscapeString(s.Href))
-			b.WriteString(`" rel="nofollow ugc noopener">`)
+			b.WriteString(`" rel="nofollow ugc noopener"`)
+			if checked && s.Raw != "" {
+				b.WriteString(` data-raw="` + html.EscapeString(s.Raw) + `"`)
+			}
+			b.WriteString(">")
 			b.WriteString(html.EscapeString(s.Text))
 			b.WriteString("</a>")
 		case Control:

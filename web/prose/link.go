@@ -10,11 +10,11 @@ import (
 )
 
 // nextLink finds the first linkable address. end is 0 when there is none.
-func nextLink(line string) (start, end int, href, shown string) {
+func nextLink(line string) (start, end int, href string) {
 	for from := 0; ; {
 		at := strings.Index(line[from:], "http")
 		if at < 0 {
-			return 0, 0, "", ""
+			return 0, 0, ""
 		}
 		at += from
 		from = at + len("http")
@@ -22,8 +22,8 @@ func nextLink(line string) (start, end int, href, shown string) {
 			continue
 		}
 		raw := addressAt(line[at:])
-		if href, shown, ok := address(raw); ok {
-			return at, at + len(raw), href, shown
+		if href, ok := address(raw); ok {
+			return at, at + len(raw), href
 		}
 	}
 }
@@ -49,29 +49,30 @@ func addressAt(s string) string {
 	return s
 }
 
-// address decides whether raw may be a link. An address with a user name in
-// it is not linked: what stands before the @ is there to deceive.
-func address(raw string) (href, shown string, ok bool) {
+// address decides whether raw may be a link, and returns it as it leads and is
+// shown. An address with a user name in it is not linked: what stands before
+// the @ is there to deceive. A host of mixed scripts is shown in the form that
+// browsers give it; one that they would not accept is no link.
+func address(raw string) (href string, ok bool) {
 	if !strings.HasPrefix(raw, "http://") && !strings.HasPrefix(raw, "https://") {
-		return "", "", false
+		return "", false
 	}
 	u, err := url.Parse(raw)
 	if err != nil || u.Host == "" || u.User != nil {
-		return "", "", false
+		return "", false
 	}
 	host := u.Hostname()
 	if host == "" || strings.ContainsRune(u.Host, '@') {
-		return "", "", false
+		return "", false
 	}
 	if !mixedScript(host) {
-		return raw, raw, true
+		return raw, true
 	}
-	ascii, err := idna.Punycode.ToASCII(host)
+	ascii, err := idna.Lookup.ToASCII(host)
 	if err != nil {
-		return "", "", false
+		return "", false
 	}
-	plain := strings.Replace(raw, host, ascii, 1)
-	return plain, plain, true
+	return strings.Replace(raw, host, ascii, 1), true
 }
 
 // mixedScript tells whether the letters of a host come from more than one

@@ -21,6 +21,7 @@ type Span struct {
 	Kind Kind
 	Text string
 	Href string
+	Raw  string // of a link: what was written, where Text is another form of it
 }
 
 // Line is one line of a paragraph.
@@ -78,12 +79,16 @@ func lineFeeds(text string) string {
 func spans(line string, links *int) []Span {
 	var out []Span
 	for *links > 0 {
-		start, end, href, shown := nextLink(line)
+		start, end, href := nextLink(line)
 		if end == 0 {
 			break
 		}
 		out = mark(out, line[:start])
-		out = append(out, Span{Kind: Link, Text: shown, Href: href})
+		link := Span{Kind: Link, Text: href, Href: href}
+		if raw := line[start:end]; raw != href {
+			link.Raw = raw
+		}
+		out = append(out, link)
 		line = line[end:]
 		*links--
 	}
