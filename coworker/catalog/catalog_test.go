@@ -11,14 +11,18 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 )
 
 var update = os.Getenv("INNERLOOP_UPDATE_GOLDEN") == "1"
 
+// A catalog never changes, so the tests share one.
+var loaded = sync.OnceValues(func() (*Catalog, error) { return Load() })
+
 func load(t testing.TB) *Catalog {
 	t.Helper()
-	catalog, err := Load()
+	catalog, err := loaded()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,10 +13,8 @@ const leastRecipes = 3
 var (
 	jsonPath = regexp.MustCompile(`^\$(\.\.?[\p{L}_][\p{L}\p{N}_-]*|\[(-?[0-9]+|\*|'[^'\\]+')\])*$`)
 
-	// What credentials of well-known makers look like, and long runs that no
-	// word or name has.
-	secretForm = regexp.MustCompile(`sk_(live|test)_|gh[pousr]_[A-Za-z0-9]{8}|xox[abp]-|AKIA[0-9A-Z]{12}|eyJ[A-Za-z0-9_-]{16}|-----BEGIN|\b[0-9a-f]{32}\b|[A-Za-z0-9+_-]{48}`)
-	webAddress = regexp.MustCompile(`https://\S+`)
+	// How credentials of well-known makers begin.
+	secretStarts = []string{"sk_live_", "sk_test_", "ghp_", "gho_", "ghs_", "github_pat_", "glpat-", "xoxa-", "xoxb-", "xoxp-", "AKIA", "eyJ", "-----BEGIN"}
 
 	// Headers that belong to the transport or to the credential.
 	keptHeaders = []string{"authorization", "connection", "content-length", "cookie", "host", "proxy-authorization", "te", "trailer", "transfer-encoding", "upgrade"}
@@ -99,6 +97,7 @@ func (c *checker) checkModules() {
 		}
 		c.checkHeaders(field+".headers", module.Headers)
 		c.checkTemplates(field+".headers", module.Headers)
+		c.checkTemplates(field+".query", module.Query)
 		if module.Rate != nil && module.Rate.Match != "" {
 			c.add(field+".rate.match", "belongs into rates")
 		}
@@ -287,12 +286,22 @@ func (c *checker) checkCall(field string, call Call) {
 	}
 }
 
-// checkSecrets refuses a file whose text holds what looks like a credential.
+// checkSecrets refuses a file whose text holds what looks like a credential:
+// a known beginning, 32 hexadecimal digits, or a run longer than any name.
 // Addresses are left out: they hold long names of pages.
 func checkSecrets(f *faults, text []byte) {
 	for number, line := range strings.Split(string(text), "\n") {
-		if secretForm.MatchString(webAddress.ReplaceAllString(line, "")) {
-			f.add("", "line %d: looks like a credential; examples hold none", number+1)
+		for _, word := range strings.FieldsFunc(line, func(r rune) bool { return strings.ContainsRune(" \t\"',;{}[]()<>", r) }) {
+			if !strings.HasPrefix(word, "https://") && secretLike(word) {
+				f.add("", "line %d: looks like a credential; examples hold none", number+1)
+			}
 		}
 	}
+}
+
+func secretLike(word string) bool {
+	known := slices.ContainsFunc(secretStarts, func(start string) bool { return len(word) > len(start)+7 && strings.HasPrefix(word, start) })
+	hex := len(word) == 32 && strings.Trim(word, "0123456789abcdef") == ""
+	run := len(word) >= 48 && strings.IndexFunc(word, func(r rune) bool { return r > 0x7f || !isWord(byte(r)) && r != '+' && r != '-' }) < 0
+	return known || hex || run
 }

@@ -151,12 +151,10 @@ func (c *checker) checkToken(field string, token *Token) {
 	if token == nil {
 		return
 	}
-	c.checkBase(field+".url", token.URL)
-	if token.TestURL != "" {
-		c.checkBase(field+".test_url", token.TestURL)
-	}
-	if token.AuthorizeURL != "" {
-		c.checkBase(field+".authorize_url", token.AuthorizeURL)
+	for name, address := range map[string]string{"url": token.URL, "test_url": token.TestURL, "authorize_url": token.AuthorizeURL} {
+		if address != "" { // unlike a module's, it may end in /
+			c.checkBase(field+"."+name, strings.TrimSuffix(address, "/"))
+		}
 	}
 	c.checkTemplates(field+".fields", token.Fields)
 	for name, template := range token.Headers {

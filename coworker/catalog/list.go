@@ -106,9 +106,13 @@ var (
 )
 
 func (m marking) head(count int) string {
-	return fmt.Sprintf("%d services. Next: describe_service(service) for modules, recipes and limits, then "+
+	noun := "services"
+	if count == 1 {
+		noun = "service"
+	}
+	return fmt.Sprintf("%d %s. Next: describe_service(service) for modules, recipes and limits, then "+
 		"connector_execute(service, module, method, path, query, body); for RPC services path is empty and method "+
-		"is the remote method. Filters: query, category, connected.\n%s\n", count, m.legend)
+		"is the remote method. Filters: query, category, connected.\n%s\n", count, noun, m.legend)
 }
 
 func (m marking) line(s *Service, mark Mark) string {

@@ -24,7 +24,7 @@ func TestFilters(t *testing.T) {
 		"by category":                {Query{Category: "messenger"}, []string{"slack: ", "telegram_bot: "}, []string{"github: "}, false},
 		"connected":                  {Query{Connected: &yes, Marks: marks}, []string{"github: Repos, issues, pull requests [", "[connected]", "[reconnect]"}, []string{"jira: "}, true},
 		"not connected":              {Query{Connected: &no, Marks: marks}, []string{"jira: "}, []string{"\ngithub: ", "\nslack: "}, false},
-		"only what the key may use":  {Query{Only: []string{"jira"}}, []string{"1 services", "jira: "}, []string{"github: "}, false},
+		"only what the key may use":  {Query{Only: []string{"jira"}}, []string{"1 service. Next", "jira: "}, []string{"github: "}, false},
 		"a key that may use nothing": {Query{Only: []string{}}, []string{"No service fits", "messenger"}, []string{"github: "}, false},
 		"nothing fits":               {Query{Text: "no such thing"}, []string{"No service fits"}, nil, false},
 		"a draft":                    {Query{Text: "gigachat"}, []string{"gigachat: Sber language models [draft]\n"}, nil, true},

@@ -12,7 +12,9 @@ import (
 	"strings"
 
 	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/lexer"
+	"github.com/goccy/go-yaml/parser"
 	"github.com/goccy/go-yaml/token"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
@@ -136,16 +138,17 @@ func compileSchema() (*jsonschema.Schema, error) {
 // the rules that a schema cannot say, and into its passport.
 func parse(schema *jsonschema.Schema, name string, text []byte) (*Service, []byte, error) {
 	faults := &faults{file: name}
-	if err := plain(text); err != nil {
-		faults.add("", "%v", err)
-		return nil, nil, faults.err()
-	}
-	var document any
-	if err := yaml.Unmarshal(text, &document); err != nil {
+	tree, err := plain(text)
+	if err != nil {
 		faults.add("", "%s", firstLine(err))
 		return nil, nil, faults.err()
 	}
-	document, err := jsonShape(document)
+	var document any
+	if err := yaml.NodeToValue(tree, &document); err != nil {
+		faults.add("", "%s", firstLine(err))
+		return nil, nil, faults.err()
+	}
+	document, err = jsonShape(document)
 	if err != nil {
 		faults.add("", "%v", err)
 		return nil, nil, faults.err()
@@ -158,7 +161,7 @@ func parse(schema *jsonschema.Schema, name string, text []byte) (*Service, []byt
 		return nil, nil, fmt.Errorf("%s: %w", name, err)
 	}
 	service := &Service{}
-	if err := yaml.UnmarshalWithOptions(text, service, yaml.Strict()); err != nil {
+	if err := yaml.NodeToValue(tree, service, yaml.Strict()); err != nil {
 		faults.add("", "%s", firstLine(err))
 		return nil, nil, faults.err()
 	}
@@ -186,20 +189,28 @@ func (s *Service) fill() {
 	}
 }
 
-// plain refuses what makes a YAML file mean more than it shows: anchors,
-// aliases, merge keys, tags, directives and a second document.
-func plain(text []byte) error {
+// plain parses a file and refuses what makes YAML mean more than it shows:
+// anchors, aliases, merge keys, tags, directives and a second document.
+func plain(text []byte) (ast.Node, error) {
 	if bytes.ContainsRune(text, 0) {
-		return errors.New("the file holds a zero byte")
+		return nil, errors.New("the file holds a zero byte")
 	}
-	for _, t := range lexer.Tokenize(string(text)) {
+	tokens := lexer.Tokenize(string(text))
+	for _, t := range tokens {
 		switch t.Type {
 		case token.AnchorType, token.AliasType, token.MergeKeyType, token.TagType, token.DirectiveType,
 			token.DocumentHeaderType, token.DocumentEndType:
-			return fmt.Errorf("line %d: anchors, aliases, merge keys, tags, directives and several documents are not allowed", t.Position.Line)
+			return nil, fmt.Errorf("line %d: anchors, aliases, merge keys, tags, directives and several documents are not allowed", t.Position.Line)
 		}
 	}
-	return nil
+	file, err := parser.Parse(tokens, 0)
+	if err != nil {
+		return nil, err
+	}
+	if len(file.Docs) != 1 || file.Docs[0].Body == nil {
+		return nil, errors.New("the file holds no document")
+	}
+	return file.Docs[0].Body, nil
 }
 
 // jsonShape turns decoded YAML into what encoding/json would have made.

@@ -26,7 +26,7 @@ type Service struct {
 	Params      []Param           `yaml:"params" json:"params,omitempty"`
 	Check       *Call             `yaml:"check" json:"check,omitempty"` // harmless call that proves a credential
 	Hosts       []string          `yaml:"hosts_allowed" json:"hosts_allowed,omitempty"`
-	Headers     map[string]string `yaml:"headers" json:"headers,omitempty"` // sent with every call
+	Headers     map[string]string `yaml:"headers" json:"headers,omitempty"` // sent with every call; one whose param is empty is left out
 	Modules     []Module          `yaml:"modules" json:"modules"`
 	RPC         *RPC              `yaml:"rpc" json:"rpc,omitempty"`
 	Operations  []Operation       `yaml:"operations" json:"operations"`
@@ -73,6 +73,7 @@ type Module struct {
 	Auth       []string          `yaml:"auth" json:"auth,omitempty"`       // ids of the alternatives that work here; absent means all
 	Body       Encoding          `yaml:"body" json:"body,omitempty"`       // absent means json
 	Headers    map[string]string `yaml:"headers" json:"headers,omitempty"`
+	Query      map[string]string `yaml:"query" json:"query,omitempty"` // sent with every call unless the caller gives the same name
 	Rate       *Rate             `yaml:"rate" json:"rate,omitempty"`
 	Rates      []Rate            `yaml:"rates" json:"rates,omitempty"` // for single paths; the first match adds to Rate
 	Pagination []Pagination      `yaml:"pagination" json:"pagination,omitempty"`
@@ -144,7 +145,8 @@ type PageRequest struct {
 
 // RPC tells how a remote method becomes an HTTP request. In a template,
 // {method} is the whole name, {service} and {action} are its parts around the
-// last dot, {args} the caller's body, {id} a number of ours.
+// last dot, {args} the caller's body, {key} the argument of that name (which
+// is then no longer among {args}), {id} a number of ours.
 type RPC struct {
 	Call    RPCCall            `yaml:"call" json:"call"`
 	Actions map[string]RPCCall `yaml:"actions" json:"actions,omitempty"` // by {action}; an absent part is Call's
@@ -179,8 +181,9 @@ type ErrorRule struct {
 	Equals      string   `yaml:"equals" json:"equals,omitempty"`
 	Retry       bool     `yaml:"retry" json:"retry"`
 	After       Duration `yaml:"after" json:"after,omitempty"`
-	AfterHeader string   `yaml:"after_header" json:"after_header,omitempty"` // seconds or a date
-	AfterJSON   string   `yaml:"after_json" json:"after_json,omitempty"`     // JSON path of seconds
+	AfterHeader string   `yaml:"after_header" json:"after_header,omitempty"` // a number or a date
+	AfterJSON   string   `yaml:"after_json" json:"after_json,omitempty"`     // JSON path of a number
+	AfterUnit   string   `yaml:"after_unit" json:"after_unit,omitempty"`     // of that number: s (default) or ms
 	Reconnect   bool     `yaml:"reconnect" json:"reconnect,omitempty"`       // the credential is no longer good
 	Note        string   `yaml:"note" json:"note,omitempty"`
 }

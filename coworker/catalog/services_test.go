@@ -1,0 +1,129 @@
+package catalog
+
+import (
+	"testing"
+)
+
+// What a call of a checked service may do. The rows are those where a rule of
+// thumb would be wrong: reads by POST, writes by GET, money, messages.
+func TestClassesOfServices(t *testing.T) {
+	t.Parallel()
+	catalog := load(t)
+	for _, row := range []struct {
+		service, module, method, path string
+		want                          Class
+	}{
+		{"wildberries", "advert", "GET", "/adv/v0/start", Irreversible},
+		{"wildberries", "advert", "GET", "/adv/v0/delete", Irreversible},
+		{"wildberries", "advert", "GET", "/adv/v1/promotion/count", Read},
+		{"wildberries", "analytics", "POST", "/api/analytics/v3/sales-funnel/products", Read},
+		{"wildberries", "content", "POST", "/content/v2/cards/upload", Write},
+		{"wildberries", "feedbacks", "POST", "/api/v1/feedbacks/answer", Irreversible},
+		{"wildberries", "prices", "POST", "/api/v2/upload/task", Write},
+		{"ozon", "seller", "POST", "/v3/product/list", Read},
+		{"ozon", "seller", "POST", "/v4/product/info/stocks", Read},
+		{"ozon", "seller", "POST", "/v2/products/stocks", Write},
+		{"ozon", "seller", "POST", "/v2/products/delete", Irreversible},
+		{"ozon", "seller", "POST", "/v1/actions/products/activate", Write},
+		{"ozon", "seller", "POST", "/v2/posting/fbs/cancel", Irreversible},
+		{"bitrix24", "webhook", "crm.deal.list", "", Read},
+		{"bitrix24", "webhook", "crm.deal.add", "", Write},
+		{"bitrix24", "webhook", "crm.deal.delete", "", Irreversible},
+		{"bitrix24", "webhook", "im.message.add", "", Irreversible},
+		{"bitrix24", "webhook", "batch", "", Irreversible},
+		{"onec", "odata", "Catalog_Товары", "", Read},
+		{"onec", "odata", "Catalog_Товары.list", "", Read},
+		{"onec", "odata", "Catalog_Товары.create", "", Write},
+		{"onec", "odata", "Document_Заказ.delete", "", Irreversible},
+		{"onec", "odata", "POST", "/Document_Заказ(guid'1')/Post", Write},
+		{"onec", "odata", "DELETE", "/Catalog_Товары(guid'1')", Irreversible},
+		{"moysklad", "remap", "POST", "/entity/product/delete", Irreversible},
+		{"moysklad", "remap", "POST", "/entity/product", Write},
+		{"moysklad", "remap", "GET", "/report/stock/all", Read},
+		{"amocrm", "crm", "PATCH", "/leads/1", Write},
+		{"yandex_direct", "direct", "campaigns.get", "", Read},
+		{"yandex_direct", "direct", "campaigns.suspend", "", Write},
+		{"yandex_direct", "direct", "ads.delete", "", Irreversible},
+		{"yandex_direct", "direct", "POST", "/reports", Read},
+		{"yandex_market", "partner", "POST", "/campaigns/1/offers/stocks", Read},
+		{"yandex_market", "partner", "PUT", "/campaigns/1/offers/stocks", Write},
+		{"yandex_market", "partner", "POST", "/businesses/1/offer-mappings/delete", Irreversible},
+		{"yandex_metrika", "reports", "GET", "/data/bytime", Read},
+		{"yandex_metrika", "management", "DELETE", "/counter/1", Irreversible},
+		{"avito", "messenger", "POST", "/messenger/v1/accounts/1/chats/u2i/messages", Irreversible},
+		{"avito", "messenger", "POST", "/messenger/v1/accounts/1/chats/u2i/read", Write},
+		{"avito", "core", "PUT", "/core/v2/items/1/vas/", Irreversible},
+		{"avito", "stats", "POST", "/stats/v1/accounts/1/items", Read},
+		{"telegram_bot", "bot", "getMe", "", Read},
+		{"telegram_bot", "bot", "sendMessage", "", Irreversible},
+		{"telegram_bot", "bot", "deleteMessage", "", Irreversible},
+		{"telegram_bot", "bot", "setMyCommands", "", Write},
+		{"dadata", "suggestions", "POST", "/findById/party", Read},
+		{"dadata", "cleaner", "POST", "/clean/address", Write},
+		{"cdek", "api", "POST", "/calculator/tarifflist", Read},
+		{"cdek", "api", "POST", "/orders", Irreversible},
+		{"cdek", "api", "DELETE", "/orders/1", Irreversible},
+	} {
+		service, ok := catalog.Service(row.service)
+		if !ok {
+			t.Fatalf("%s is missing", row.service)
+		}
+		call := Call{Module: row.module, Method: row.method, Path: row.path}
+		if err := service.Admits(call); err != nil {
+			t.Errorf("%s %s %s %s: %v", row.service, row.module, row.method, row.path, err)
+		}
+		if got := service.Classify(call); got != row.want {
+			t.Errorf("%s %s %s is %s, wanted %s", row.service, row.method, row.path, got, row.want)
+		}
+	}
+}
+
+// Calls that a service's lists keep out.
+func TestCallsThatAreNotAdmitted(t *testing.T) {
+	t.Parallel()
+	catalog := load(t)
+	for _, row := range []struct{ service, module, method, path string }{
+		{"wildberries", "common", "GET", "/content/v2/object/all"},
+		{"wildberries", "common", "GET", "/api/../content"},
+		{"wildberries", "nothing", "GET", "/ping"},
+		{"ozon", "seller", "DELETE", "/v1/product/archive"},
+		{"bitrix24", "webhook", "event.bind", ""},
+		{"bitrix24", "webhook", "crm.deal.list/../../x", ""},
+		{"telegram_bot", "bot", "../getMe", ""},
+		{"yandex_direct", "direct", "POST", "/campaigns"},
+		{"yandex_metrika", "reports", "POST", "/data"},
+		{"dadata", "profile", "GET", "/"},
+		{"onec", "odata", "GET", "//evil.example/x"},
+	} {
+		service, _ := catalog.Service(row.service)
+		if service.Admits(Call{Module: row.module, Method: row.method, Path: row.path}) == nil {
+			t.Errorf("%s admits %s %s of %s", row.service, row.method, row.path, row.module)
+		}
+	}
+}
+
+// How pages follow and which pace counts is found by the call.
+func TestPagesAndPaces(t *testing.T) {
+	t.Parallel()
+	catalog := load(t)
+	wildberries, _ := catalog.Service("wildberries")
+	rule, ok := wildberries.Paging(Call{Module: "statistics", Method: "GET", Path: "/api/v1/supplier/orders"})
+	if !ok || rule.Kind != DateFrom || rule.Response != "$[-1].lastChangeDate" {
+		t.Errorf("paging of statistics is %+v", rule)
+	}
+	if _, ok := wildberries.Paging(Call{Module: "common", Method: "GET", Path: "/ping"}); ok {
+		t.Error("a ping has pages")
+	}
+	moysklad, _ := catalog.Service("moysklad")
+	if rates := moysklad.Paces(Call{Module: "remap", Method: "GET", Path: "/report/stock/all"}); len(rates) != 2 || rates[1].Requests != 9 {
+		t.Errorf("paces of a stock report are %+v", rates)
+	}
+	telegram, _ := catalog.Service("telegram_bot")
+	if rates := telegram.Paces(Call{Module: "bot", Method: "sendMessage"}); len(rates) != 2 || rates[1].Requests != 1 {
+		t.Errorf("paces of a message are %+v", rates)
+	}
+	dadata, _ := catalog.Service("dadata")
+	if _, ok := dadata.Paging(Call{Module: "suggestions", Method: "POST", Path: "/suggest/party"}); ok {
+		t.Error("suggestions have pages")
+	}
+}
