@@ -14,7 +14,7 @@ import (
 
 // bodyLimits bounds request bodies by path, the first row that fits counts
 // (docs/http.md). It is asked when the headers are in, so a body that says
-// it is larger is never read.
+// it is larger is never read (intake.go).
 var bodyLimits = []struct {
 	path  string // itself and everything below
 	bytes int
@@ -43,10 +43,6 @@ func largestBody() int {
 		most = max(most, row.bytes)
 	}
 	return most
-}
-
-func limitBody(h *fasthttp.RequestHeader) fasthttp.RequestConfig {
-	return fasthttp.RequestConfig{MaxRequestBodySize: bodyLimit(pathOf(h))}
 }
 
 // pathOf is the raw path of a request, before any decoding: what routing

@@ -8,30 +8,32 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// wellFramed tells whether a request can be read in one way only (RFC 9112).
-// fasthttp takes the last of two lengths, a chunked body beside a length, any
+// framed reads how a request is framed; ok is false unless that can be read in
+// one way only (RFC 9112). fasthttp takes the last of two lengths, a chunked body beside a length, any
 // transfer coding for chunked and folded or half-ended lines; a proxy before
 // us may read the same bytes otherwise, and what it took for a body would be a
 // request of somebody else's. It also believes fields that come after a
 // chunked body, so that a caller could add to what a proxy said about it.
-func wellFramed(ctx *fasthttp.RequestCtx) bool {
+func framed(ctx *fasthttp.RequestCtx) (f framing, ok bool) {
 	h := &ctx.Request.Header
-	f, ok := readFraming(h.RawHeaders())
-	if !ok {
-		return false
+	if f, ok = readFraming(h.RawHeaders()); !ok {
+		return f, false
 	}
 	newest := string(h.Protocol()) == "HTTP/1.1"
 	switch {
 	case !newest && string(h.Protocol()) != "HTTP/1.0",
 		f.hosts > 1, newest && len(h.Host()) == 0,
 		f.lengths > 1, f.codings > 1, f.codings > 0 && (f.lengths > 0 || !newest):
-		return false
+		return f, false
 	}
-	return targeted(ctx) && (f.codings == 0 || !trailed(h))
+	return f, targeted(ctx)
 }
 
 // framing counts the fields that say whose request it is and where it ends.
-type framing struct{ hosts, lengths, codings int }
+type framing struct {
+	hosts, lengths, codings int
+	announced               int // bytes of body, by the last length
+}
 
 // readFraming reads a request's head. ok is false when a line is not one field
 // and no more, or names a coding that we cannot take off.
@@ -42,6 +44,7 @@ func readFraming(head []byte) (f framing, ok bool) {
 			f.hosts++
 		case bytes.EqualFold(name, []byte(fiber.HeaderContentLength)):
 			f.lengths++
+			f.announced, _ = fasthttp.ParseUint(bytes.Trim(value, " \t")) // fasthttp has read it before
 		case bytes.EqualFold(name, []byte(fiber.HeaderTransferEncoding)):
 			f.codings++
 			return bytes.EqualFold(bytes.Trim(value, " \t"), []byte("chunked"))

@@ -96,7 +96,9 @@ type Server struct {
 	streams  streams
 	patience time.Duration // of a stream's write
 	maxOpen  int
-	app      *fiber.App
+	// What callers hold: their connections, and bodies that are arriving.
+	connections, arriving *limit.Holding
+	app                   *fiber.App
 
 	mu       sync.Mutex
 	listener net.Listener
@@ -117,6 +119,7 @@ func New(o Options) (*Server, error) {
 		contact: o.SecurityContact, guard: guard, limits: o.Limits, proxies: o.TrustedProxies, told: limitsJSON(o.Limits), ready: o.Ready, logger: o.Logger, now: o.Now, random: o.Random, build: o.Build,
 		cache: newCache(or(o.CacheBytes, 32<<20)), maxOpen: or(o.MaxConnections, 16384),
 		assets: assets{files: map[string]*rendering{}}, streams: newStreams(), patience: or(o.StreamPatience, streamPatience),
+		connections: limit.NewHolding(0), arriving: limit.NewHolding(arrivingMax),
 	}
 	if s.document, err = openAPIJSON(o.Origins); err != nil {
 		return nil, err
@@ -135,6 +138,7 @@ func New(o Options) (*Server, error) {
 		WriteTimeout:                 writeTimeout,
 		IdleTimeout:                  idleTimeout,
 		ReadBufferSize:               headMax,
+		StreamRequestBody:            true, // read by take, which allocates nothing for what was only announced
 	})
 	texts, err := s.articles()
 	if err != nil {
@@ -144,7 +148,7 @@ func New(o Options) (*Server, error) {
 	s.textRoutes(texts)
 	server := s.app.Server()
 	server.Handler = s.around(server.Handler)
-	server.HeaderReceived = limitBody
+	server.HeaderReceived = announce
 	server.CloseOnShutdown = true
 	server.KeepHijackedConns = true // a stream goes on without fasthttp's buffers
 	return s, nil
@@ -167,7 +171,7 @@ func (s *Server) Serve(l net.Listener) error {
 	if stopped {
 		return l.Close()
 	}
-	return s.app.Listener(newLingering(l, s.maxOpen))
+	return s.app.Listener(s.lingering(l))
 }
 
 // Shutdown stops accepting, ends the streams, lets running requests finish
@@ -199,7 +203,19 @@ func (s *Server) around(next fasthttp.RequestHandler) fasthttp.RequestHandler {
 		}()
 		steady(&ctx.Request)
 		known(&ctx.Request.Header)
-		if !wellFramed(ctx) {
+		f, ok := framed(ctx)
+		if !ok {
+			s.misframed(ctx)
+			return
+		}
+		body := s.take(ctx, f)
+		defer body.release()
+		if body.refused != nil {
+			s.refuse(ctx, *body.refused)
+			s.leave(ctx)
+			return
+		}
+		if f.codings > 0 && trailed(&ctx.Request.Header) {
 			s.misframed(ctx)
 			return
 		}

@@ -9,26 +9,36 @@ import (
 	"net/netip"
 
 	"github.com/gofiber/fiber/v2"
+	"github.com/valyala/fasthttp"
 
 	"innerloop/internal/limit"
 	"innerloop/journal"
 )
 
 // caller is where a request came from. Fiber's own helper would believe any
-// X-Forwarded-For (decisions D.5).
+// X-Forwarded-For.
 func (s *Server) caller(c *fiber.Ctx) journal.Caller {
-	ctx := c.Context()
-	var remote netip.Addr
-	if at, ok := ctx.RemoteAddr().(*net.TCPAddr); ok {
-		remote, _ = netip.AddrFromSlice(at.IP)
-	}
+	return journal.Caller{Network: s.network(c.Context())}
+}
+
+func (s *Server) network(ctx *fasthttp.RequestCtx) limit.Network {
 	var forwarded []string
 	if len(s.proxies) > 0 {
 		for _, line := range ctx.Request.Header.PeekAll(fiber.HeaderXForwardedFor) {
 			forwarded = append(forwarded, string(line))
 		}
 	}
-	return journal.Caller{Network: s.limits.Network(s.proxies.Client(remote, forwarded))}
+	return s.limits.Network(s.proxies.Client(remoteAddr(ctx.RemoteAddr()), forwarded))
+}
+
+// remoteAddr is the zero address when the other side has none.
+func remoteAddr(of net.Addr) netip.Addr {
+	at, ok := of.(*net.TCPAddr)
+	if !ok {
+		return netip.Addr{}
+	}
+	address, _ := netip.AddrFromSlice(at.IP)
+	return address.Unmap()
 }
 
 // validated is a body that does not change while the program runs.

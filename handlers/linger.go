@@ -1,11 +1,18 @@
 package handlers
 
 import (
+	"bytes"
 	"io"
 	"net"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/gofiber/fiber/v2"
+	"github.com/valyala/fasthttp"
+
+	"innerloop/internal/limit"
+	"innerloop/journal"
 )
 
 // How much of a refused body is read away after the answer, and for how long.
@@ -18,31 +25,44 @@ const (
 // can close gently. To close a socket with unread bytes resets it, and the
 // refusal of an oversized body may be lost on its way; so the rest is read
 // away, within bounds. It counts them itself: what netutil.LimitListener hands
-// out hides the socket, whose buffer a stream has to make small.
+// out hides the socket, whose buffer a stream has to make small. A connection
+// that is one too many of its network is refused before anything is read.
 type lingering struct {
 	net.Listener
 	places chan struct{}
 	closed chan struct{}
 	once   sync.Once
+	hold   func(net.Addr) (release func(), ok bool)
+	refuse func(net.Conn)
 }
 
-func newLingering(l net.Listener, most int) *lingering {
-	return &lingering{Listener: l, places: make(chan struct{}, most), closed: make(chan struct{})}
+func (s *Server) lingering(l net.Listener) *lingering {
+	return &lingering{
+		Listener: l, places: make(chan struct{}, s.maxOpen), closed: make(chan struct{}),
+		hold: s.hold, refuse: s.turnAway,
+	}
 }
 
-// Accept waits for a place and the next connection.
+// Accept waits for a place and the next connection that may be held.
 func (l *lingering) Accept() (net.Conn, error) {
 	select {
 	case l.places <- struct{}{}:
 	case <-l.closed:
 		return nil, net.ErrClosed
 	}
-	c, err := l.Listener.Accept()
-	if err != nil {
-		<-l.places
-		return nil, err
+	for {
+		c, err := l.Listener.Accept()
+		if err != nil {
+			<-l.places
+			return nil, err
+		}
+		release, ok := l.hold(c.RemoteAddr())
+		if ok {
+			return &lingerConn{Conn: c, leave: sync.OnceFunc(func() { release(); <-l.places })}, nil
+		}
+		l.refuse(c)
+		_ = c.Close()
 	}
-	return &lingerConn{Conn: c, leave: sync.OnceFunc(func() { <-l.places })}, nil
 }
 
 // Close ends the listener; connections go on.
@@ -55,6 +75,16 @@ type lingerConn struct {
 	net.Conn
 	leave  func()
 	unread atomic.Bool
+	ended  atomic.Bool // the other side will send no more
+}
+
+// Read remembers that the end was met.
+func (c *lingerConn) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b)
+	if err == io.EOF {
+		c.ended.Store(true)
+	}
+	return n, err
 }
 
 // Close closes the connection, after reading away what the peer still sends
@@ -66,4 +96,41 @@ func (c *lingerConn) Close() error {
 		_, _ = io.CopyN(io.Discard, c.Conn, lingerBytes)
 	}
 	return c.Conn.Close()
+}
+
+// hold counts a connection. A trusted proxy's are those of others, and what
+// comes from this machine mostly comes from a proxy too.
+func (s *Server) hold(from net.Addr) (release func(), ok bool) {
+	address := remoteAddr(from)
+	if address.IsLoopback() || s.proxies.Trusts(address) {
+		return func() {}, true
+	}
+	network := s.limits.Network(address)
+	if s.connections.Take(network, 1, s.limits.Number(limit.Connections, network)) != limit.Granted {
+		return nil, false
+	}
+	return func() { s.connections.Give(network, 1) }, true
+}
+
+// holdWait is what a caller is told who holds too many connections.
+const holdWait = 10 * time.Second
+
+// turnAway answers a connection whose request is not read. The answer fits
+// into what the system keeps for a new connection, so writing it never waits.
+func (s *Server) turnAway(c net.Conn) {
+	var ctx fasthttp.RequestCtx
+	ctx.Init2(c, nil, false)
+	ctx.Request.SetRequestURI(machinePaths[0]) // whatever is asked, a program asks
+	s.stamp(&ctx)
+	s.refuse(&ctx, refusal{
+		status: fiber.StatusTooManyRequests, code: journal.RateLimited, wait: holdWait,
+		hint: "this network holds as many connections as it may",
+	})
+	ctx.Response.SetConnectionClose()
+	ctx.Response.Header.SetNoDefaultContentType(true)
+	var b bytes.Buffer
+	if _, err := ctx.Response.WriteTo(&b); err == nil {
+		_ = c.SetWriteDeadline(time.Now().Add(lingerTime))
+		_, _ = c.Write(b.Bytes())
+	}
 }

@@ -27,12 +27,16 @@ func main() {
 	out := flag.String("out", "", "document to write the figures to")
 	postgres := flag.String("postgres", "", "postgres:// URL of an empty database; empty starts a private cluster")
 	serve := flag.String("bare", "", "internal: serve this file from a bare Fiber handler")
+	stalled := flag.Int("stall", 0, "measure this many connections that send half a request and stall, and nothing else")
 	flag.Parse()
 	if *serve != "" {
 		exit(bareServer(*serve))
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
+	if *stalled > 0 {
+		exit(stall(ctx, *binary, *stalled, *span))
+	}
 	b := bench{binary: *binary, span: *span, postgres: *postgres}
 	figures, err := b.run(ctx, *rounds)
 	if err == nil && *out != "" {

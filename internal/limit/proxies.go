@@ -43,6 +43,9 @@ func (p Proxies) Client(remote netip.Addr, forwarded []string) netip.Addr {
 	return at
 }
 
+// Trusts tells whether an address is one of theirs.
+func (p Proxies) Trusts(address netip.Addr) bool { return contains(p, plain(address)) }
+
 // hop reads an address as proxies write it: bare, in brackets, or with a port.
 func hop(text string) (netip.Addr, bool) {
 	if with, err := netip.ParseAddrPort(text); err == nil {

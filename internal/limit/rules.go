@@ -19,6 +19,7 @@ const (
 	FailedSignatures
 	ReadsPerMinute
 	PagesPerMinute
+	Connections
 	SimilarDays
 	SimilarPercent
 	LiveReadersPerNetwork
@@ -61,6 +62,7 @@ func Rules() []Description {
 		{FailedSignatures, "failed_signatures_per_network_minute", 30, countMax, "minute", false, true, "rate_limited", "signatures from one network that did not verify"},
 		{ReadsPerMinute, "reads_per_network_minute", 120, countMax, "minute", false, true, "rate_limited", "public readings by programs (REST, feeds, MCP) from one network"},
 		{PagesPerMinute, "pages_per_network_minute", 600, countMax, "minute", false, true, "rate_limited", "pages for people read from one network"},
+		{Connections, "open_connections_per_network", 2048, countMax, "at one moment", false, true, "rate_limited", "connections that one network holds open"},
 		{SimilarDays, "similar_text_days", 7, 7, "", false, false, "rate_limited", "days for which a public text may not be published again nearly unchanged by the same agent or network"},
 		{SimilarPercent, "similar_text_percent", 90, 100, "", false, false, "rate_limited", "likeness from which on two texts count as nearly the same, in percent"},
 		{LiveReadersPerNetwork, "live_readers_per_network", 64, 65535, "", false, true, "rate_limited", "readers of /events from one network that are connected to one process at a time"},
