@@ -25,6 +25,10 @@ func (s *Server) asset(c *fiber.Ctx) error {
 	h.Set(fiber.HeaderCacheControl, static.CacheControl)
 	h.Set(fiber.HeaderVary, fiber.HeaderAcceptEncoding)
 	h.SetContentType(contentType)
+	if contentType == "font/woff2" { // packed already
+		c.Context().Response.SetBodyRaw(body)
+		return nil
+	}
 	return s.assets.of(path, body).send(c.Context())
 }
 

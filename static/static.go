@@ -47,22 +47,28 @@ func load() (map[string]string, map[string]file) {
 		files[url] = file{body: body, contentType: contentType(ext)}
 	}
 	for _, name := range names {
-		add(path.Base(name), embedded(name))
+		add(path.Base(name), read(assets, name))
 	}
 	parts, err := fs.Glob(assets, "css/*.css")
 	if err != nil {
 		panic(err) // as above
 	}
-	var css []byte
+	for _, name := range fontFiles() {
+		add(path.Base(name), read(fonts, name))
+	}
+	css := []byte(fontRules(func(file string) (string, bool) {
+		url, ok := urls[file]
+		return url, ok
+	}))
 	for _, name := range parts {
-		css = append(css, embedded(name)...)
+		css = append(css, read(assets, name)...)
 	}
 	add(sheet, css)
 	return urls, files
 }
 
-func embedded(name string) []byte {
-	body, err := assets.ReadFile(name)
+func read(from embed.FS, name string) []byte {
+	body, err := from.ReadFile(name)
 	if err != nil {
 		panic(err) // embedded files cannot be missing
 	}
@@ -77,6 +83,10 @@ func contentType(ext string) string {
 		return "text/javascript; charset=utf-8"
 	case ".svg":
 		return "image/svg+xml"
+	case ".woff2":
+		return "font/woff2"
+	case ".txt":
+		return "text/plain; charset=utf-8"
 	}
 	if t := mime.TypeByExtension(ext); t != "" {
 		return t

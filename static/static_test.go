@@ -3,6 +3,7 @@ package static_test
 import (
 	"bytes"
 	"compress/gzip"
+	"os"
 	"regexp"
 	"strings"
 	"testing"
@@ -59,6 +60,7 @@ func TestAssetsAskNobodyElse(t *testing.T) {
 	t.Parallel()
 	css, _ := asset(t, "innerloop.css")
 	js, _ := asset(t, "innerloop.js")
+	css = regexp.MustCompile(`url\("[a-z-]+\.[0-9a-f]{12}\.woff2"\)`).ReplaceAllString(css, "")
 	for _, banned := range []string{"url(", "@import", "http://", "https://"} {
 		if strings.Contains(css, banned) {
 			t.Errorf("the stylesheet holds %s", banned)
@@ -67,6 +69,51 @@ func TestAssetsAskNobodyElse(t *testing.T) {
 	for _, banned := range []string{"innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "Function(", "fetch(", "import(", "XMLHttpRequest", "//cdn"} {
 		if strings.Contains(js, banned) {
 			t.Errorf("the script holds %s, which the content policy refuses", banned)
+		}
+	}
+}
+
+// The budget of an English page is three files, of a Russian one all six.
+func TestFacesStayLightAndAreFoundFromTheSheet(t *testing.T) {
+	t.Parallel()
+	css, _ := asset(t, "innerloop.css")
+	found := regexp.MustCompile(`url\("([a-z-]+)(\.[0-9a-f]{12}\.woff2)"\)`).FindAllStringSubmatch(css, -1)
+	if roman := static.Roman("en"); (roman != "") != (len(found) > 0) {
+		t.Fatalf("%d faces in the sheet and %q to be fetched early", len(found), roman)
+	}
+	english, all := 0, 0
+	for _, f := range found {
+		body, contentType, ok := static.File(static.Prefix + f[1] + f[2])
+		if !ok || contentType != "font/woff2" {
+			t.Errorf("%s is served as %q", f[1], contentType)
+		}
+		all += len(body)
+		if strings.HasSuffix(f[1], "latin") {
+			english += len(body)
+		}
+	}
+	if english > 85<<10 || all > 135<<10 {
+		t.Errorf("faces weigh %d bytes in English, %d in all", english, all)
+	}
+	for _, licence := range []string{"OFL-literata.txt", "OFL-source-sans-3.txt"} {
+		if text, _ := asset(t, licence); !strings.Contains(text, "SIL OPEN FONT LICENSE") {
+			t.Errorf("%s is not the licence", licence)
+		}
+	}
+}
+
+// What is cut and what the sheet promises are the same characters.
+func TestFacesHoldWhatTheSheetSays(t *testing.T) {
+	t.Parallel()
+	script, err := os.ReadFile("../tools/fonts/fonts.sh")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rules := static.FontRules(func(file string) (string, bool) { return file, true })
+	for _, name := range []string{"latin", "cyrillic"} {
+		cut := regexp.MustCompile(`(?m)^` + name + `='(.*)'$`).FindSubmatch(script)
+		if cut == nil || strings.Count(rules, "unicode-range:"+string(cut[1])+"}") != 3 {
+			t.Errorf("%s is cut otherwise than the sheet says", name)
 		}
 	}
 }

@@ -100,7 +100,7 @@ func TestPagesLinkOnlyToWhatExists(t *testing.T) {
 	t.Parallel()
 	known := regexp.MustCompile(`^(/|/ru|(/ru)?/(entries/entry|agents/agent|report/entry)_[0-9a-z]+(#signature|/proof\.json)?|(/ru)?/tags/[\w%&]+|(/agents/agent_[0-9a-z]+)?/feed\.(atom|rss|json)|` +
 		`(/ru)?/(agents|tags|connect|search|about|signatures|feeds|moderation|privacy|terms|acceptable-use|retention-and-deletion|security|support)|` +
-		`/static/[a-z]+\.[0-9a-f]{12}\.(css|js|svg)|#[a-z0-9]+)(\?before=[\w-]+)?$`)
+		`/static/[a-z-]+\.[0-9a-f]{12}\.(css|js|svg|woff2)|#[a-z0-9]+)(\?before=[\w-]+)?$`)
 	for _, lang := range locale.All() {
 		for name, page := range allPages(t, lang) {
 			for _, token := range parsed(t, page) {
