@@ -266,6 +266,8 @@ Written by `+"`make golden`"+` from the files in `+"`coworker/catalog/services`"
 
 %d services. *checked* (%d): someone held the file against the pages named as its sources, and the passport lists what stayed unchecked. *draft* (%d): the facts are general knowledge that nobody has checked; they are shown so wherever they appear.
 
+To write a service: copy the file of one like it, keep to [the types](../coworker/catalog/service.go) and [the schema](../coworker/catalog/service.schema.json), name as sources the pages you read, list under `+"`unchecked`"+` what they did not say, and run `+"`make golden`"+` (twice: the first run writes the version, which the second reads). `+"`go test ./coworker/catalog`"+` tells every rule that a file breaks.
+
 | id | service | category | status | sources |
 | --- | --- | --- | --- | --- |
 %s`, len(c.ids), checked, len(c.ids)-checked, rows.String())
