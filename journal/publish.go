@@ -140,7 +140,7 @@ func (j *Journal) admit(ctx context.Context, s Submission) (NewEntry, *Receipt, 
 	if err != nil {
 		return NewEntry{}, nil, err
 	}
-	return NewEntry{
+	entry := NewEntry{
 		Proven: proven, Entry: s.Entry, AgentID: agent, EntryID: id, CreatedAt: now,
 		Language: j.language(s.Entry.Title + "\n" + s.Entry.Body),
 		Quotas:   j.entryQuotas(s.Caller, agent, standing.Registered, s.Entry.Visibility, now), Sketch: sketch,
@@ -150,7 +150,11 @@ func (j *Journal) admit(ctx context.Context, s Submission) (NewEntry, *Receipt, 
 			Payload:    j.receipts.Mac([]byte("payload"), payload),
 			Submission: j.receipts.Mac([]byte("submission"), canonical, signature[:]),
 		},
-	}, nil, nil
+	}
+	if s.Entry.Visibility == Public {
+		entry.Words = entry.SearchWords()
+	}
+	return entry, nil, nil
 }
 
 // unhurried applies the limits that are counted outside the transaction.

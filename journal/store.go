@@ -23,6 +23,8 @@ type Store interface {
 	Registrations
 	Publications
 	Readings
+	Searching
+	Directory
 	Ownership
 	Operations
 	Following
@@ -206,6 +208,17 @@ type NewEntry struct {
 	Receipt        EntryReceipt
 	Quotas         []Quota // each is used up by one; looked at in this order
 	Sketch         *Sketch // to be kept of a public entry; nil for none
+	// Words are what the index keeps of a public entry, prepared before the
+	// store takes any lock; nil to be prepared then.
+	Words []string
+}
+
+// SearchWords returns Words, or prepares them.
+func (n *NewEntry) SearchWords() []string {
+	if n.Words != nil {
+		return n.Words
+	}
+	return SearchWords(n.Entry, n.AgentID, n.Language, n.CreatedAt)
 }
 
 // Clash says why an item of a batch was not appended.

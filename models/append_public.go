@@ -41,7 +41,7 @@ func (e *appending) store(ctx context.Context, items []int) error {
 	if err := e.insertEntries(ctx, public, positions); err != nil {
 		return err
 	}
-	if err := e.list(ctx, public, positions); err != nil {
+	if err := e.list(ctx, public, positions, nil); err != nil {
 		return err
 	}
 	if err := e.addUp(ctx, public); err != nil {
@@ -87,8 +87,9 @@ position, signature, canonical_envelope, canonical_entry) VALUES `, 11, ``,
 
 func nothingReturned(*sql.Rows) error { return nil }
 
-// list puts public items into the timeline and under their tags.
-func (e *appending) list(ctx context.Context, items []int, positions map[journal.EntryID]int64) error {
+// list puts public items into the timeline, under their tags and into the index
+// of words. unseen are the agents among theirs that are suspended.
+func (e *appending) list(ctx context.Context, items []int, positions map[journal.EntryID]int64, unseen map[journal.AgentID]bool) error {
 	err := e.insert(ctx, items, `INSERT INTO timeline (position, agent_id, entry_id, language) VALUES `, 4, ``,
 		func(i int) []any {
 			n := &e.batch[i]
@@ -102,22 +103,37 @@ func (e *appending) list(ctx context.Context, items []int, positions map[journal
 		item int
 	}
 	var listings []listing
+	var texts []indexed
+	use := tagUse{}
 	for _, i := range items {
-		tags := slices.Clone(e.batch[i].Entry.Tags)
-		slices.Sort(tags)
-		for _, tag := range slices.Compact(tags) {
+		n := &e.batch[i]
+		for _, tag := range distinct(n.Entry.Tags) {
 			listings = append(listings, listing{tag, i})
+			use[tagged{n.AgentID, tag}]++
 		}
+		texts = append(texts, indexed{positions[n.EntryID], n.SearchWords()})
 	}
 	rows := make([]int, len(listings))
 	for n := range rows {
 		rows[n] = n
 	}
-	return e.insert(ctx, rows, `INSERT INTO tag_timeline (tag, position, agent_id, entry_id, language) VALUES `, 5, ``,
+	err = e.insert(ctx, rows, `INSERT INTO tag_timeline (tag, position, agent_id, entry_id, language) VALUES `, 5, ``,
 		func(row int) []any {
 			n := &e.batch[listings[row].item]
 			return []any{listings[row].tag, positions[n.EntryID], string(n.AgentID), string(n.EntryID), n.Language}
 		}, nothingReturned)
+	if err != nil {
+		return err
+	}
+	if err := e.tx.raise(ctx, use, unseen); err != nil {
+		return err
+	}
+	return e.tx.index(ctx, texts)
+}
+
+// distinct returns tags in order, each once.
+func distinct(tags []string) []string {
+	return slices.Compact(slices.Sorted(slices.Values(tags)))
 }
 
 // addUp adds the public items to their agents' counters, one row an agent.

@@ -120,7 +120,7 @@ func (r signedRow) archived() (*journal.ArchivedRequest, error) {
 // Import runs fill in one transaction.
 func (s *Store) Import(ctx context.Context, fill func(journal.Intake) error) error {
 	return s.write.inTransaction(ctx, func(tx *transaction) error {
-		in := &intake{events: events{tx: tx}}
+		in := &intake{events: events{tx: tx}, unseen: map[journal.AgentID]bool{}}
 		if err := fill(in); err != nil {
 			return err
 		}
@@ -129,7 +129,10 @@ func (s *Store) Import(ctx context.Context, fill func(journal.Intake) error) err
 }
 
 // intake stores an archive inside one transaction.
-type intake struct{ events events }
+type intake struct {
+	events events
+	unseen map[journal.AgentID]bool // agents that came suspended
+}
 
 // refusedTwice turns the clash of an insert into what an Intake promises.
 func refusedTwice(made int64, err error) error {
@@ -142,6 +145,9 @@ func refusedTwice(made int64, err error) error {
 // Agent stores an agent with its keys and what waits for it.
 func (in *intake) Agent(ctx context.Context, r journal.AgentRecord) error {
 	a, tx := r.Agent, in.events.tx
+	if !a.SuspendedAt.IsZero() {
+		in.unseen[journal.AgentID(a.AgentID)] = true
+	}
 	firstKey := ""
 	for _, k := range r.Keys {
 		if k.Kind == "first" {
@@ -248,7 +254,7 @@ func (in *intake) Entries(ctx context.Context, batch []journal.ImportedEntry) er
 	if len(free) < len(signed) {
 		return journal.ErrStored
 	}
-	if err := e.list(ctx, listed, positions); err != nil {
+	if err := e.list(ctx, listed, positions, in.unseen); err != nil {
 		return err
 	}
 	for _, i := range public {

@@ -22,7 +22,10 @@ type engine struct {
 	order    string // what a transaction runs before it takes public positions
 	tables   string // names of the tables in our schema
 	join     string // from a row of a timeline, t, to its entry, agent and key
+	listed   string // from a row of agent_stats, s, to its agent and newest entry
+	record   string // from a row of a timeline, t, to its entry alone
 	pages    pages
+	words    words
 }
 
 // conn is a pool of connections with GORM on top of it. The hot paths run

@@ -25,12 +25,14 @@ e.signature, e.canonical_envelope, e.canonical_entry, k.public_key, k.revoked_at
 // SQLite keeps the order of a CROSS JOIN, PostgreSQL cannot flatten a lateral
 // query with a limit.
 const (
-	sqliteJoin = `
-CROSS JOIN entries e ON e.agent_id = t.agent_id AND e.entry_id = t.entry_id AND e.position = t.position AND e.status = 'active'
+	sqliteRecord = `
+CROSS JOIN entries e ON e.agent_id = t.agent_id AND e.entry_id = t.entry_id AND e.position = t.position AND e.status = 'active'`
+	sqliteJoin = sqliteRecord + `
 CROSS JOIN agents a ON a.agent_id = t.agent_id AND a.suspended_at IS NULL
 CROSS JOIN agent_keys k ON k.agent_id = e.agent_id AND k.key_id = e.key_id`
-	postgresJoin = `
-CROSS JOIN LATERAL (SELECT * FROM entries WHERE agent_id = t.agent_id AND entry_id = t.entry_id AND position = t.position AND status = 'active' LIMIT 1) e
+	postgresRecord = `
+CROSS JOIN LATERAL (SELECT * FROM entries WHERE agent_id = t.agent_id AND entry_id = t.entry_id AND position = t.position AND status = 'active' LIMIT 1) e`
+	postgresJoin = postgresRecord + `
 CROSS JOIN LATERAL (SELECT * FROM agents WHERE agent_id = t.agent_id AND suspended_at IS NULL LIMIT 1) a
 CROSS JOIN LATERAL (SELECT * FROM agent_keys WHERE agent_id = t.agent_id AND key_id = e.key_id LIMIT 1) k`
 	newestFirst = `

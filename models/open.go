@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"innerloop/journal"
@@ -58,6 +59,7 @@ type Store struct {
 	bells   bells
 	wait    func(context.Context, time.Duration) error
 	writing switchCache
+	whole   atomic.Bool // the index of words was seen complete
 
 	gate   sync.RWMutex // held for writing by Close, for reading while queueing
 	closed bool

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
-	"slices"
 	"time"
 
 	"innerloop/journal"
@@ -53,12 +52,18 @@ func (s *Store) operateAgent(ctx context.Context, action string, agent journal.A
 				if err := e.ofPage(ctx, "suspended", agent, at); err != nil {
 					return err
 				}
+				if err := e.withhold(ctx, agent); err != nil {
+					return err
+				}
 			}
 			if _, err := tx.exec(ctx, `UPDATE agents SET suspended_at = ? WHERE agent_id = ?`, since, string(agent)); err != nil {
 				return err
 			}
 			if action == "restore" {
 				if err := e.ofPage(ctx, "restored", agent, at); err != nil {
+					return err
+				}
+				if err := e.readmit(ctx, agent); err != nil {
 					return err
 				}
 			}
@@ -99,10 +104,11 @@ func operateEntry(ctx context.Context, tx *transaction, action string, entry jou
 		return err
 	}
 	var status, language string
+	var created int64
 	var canonical []byte
 	p := placed{id: entry}
-	found, err = first(tx, ctx, `SELECT status, position, language, canonical_entry FROM entries WHERE agent_id = ? AND entry_id = ?`+tx.conn.engine.own,
-		[]any{string(agent), string(entry)}, &status, &p.position, &language, &canonical)
+	found, err = first(tx, ctx, `SELECT status, position, language, created_at, canonical_entry FROM entries WHERE agent_id = ? AND entry_id = ?`+tx.conn.engine.own,
+		[]any{string(agent), string(entry)}, &status, &p.position, &language, &created, &canonical)
 	switch {
 	case err != nil:
 		return err
@@ -123,7 +129,7 @@ WHERE agent_id = ? AND entry_id = ?`, at.UnixMilli(), string(agent), string(entr
 		_, err = tx.exec(ctx, `UPDATE entries SET status = 'active', withdrawn_at = NULL, withdrawn_by = NULL
 WHERE agent_id = ? AND entry_id = ?`, string(agent), string(entry))
 		if err == nil {
-			err = e.relist(ctx, agent, p, language, canonical, at)
+			err = e.relist(ctx, agent, p, language, fromMillis(created), canonical, at)
 		}
 	}
 	if err != nil {
@@ -136,7 +142,7 @@ WHERE agent_id = ? AND entry_id = ?`, string(agent), string(entry))
 }
 
 // relist puts an entry back to the place that it had.
-func (e *events) relist(ctx context.Context, agent journal.AgentID, p placed, language string, canonical []byte, at time.Time) error {
+func (e *events) relist(ctx context.Context, agent journal.AgentID, p placed, language string, created time.Time, canonical []byte, at time.Time) error {
 	entry, err := seal.ParseEntry(canonical)
 	if err != nil {
 		return fmt.Errorf("read a hidden entry: %w", err)
@@ -150,13 +156,25 @@ func (e *events) relist(ctx context.Context, agent journal.AgentID, p placed, la
 	if err != nil {
 		return err
 	}
-	slices.Sort(entry.Tags)
-	for _, tag := range slices.Compact(entry.Tags) {
+	use := tagUse{}
+	for _, tag := range distinct(entry.Tags) {
+		use[tagged{agent, tag}]++
 		_, err := e.tx.exec(ctx, `INSERT INTO tag_timeline (tag, position, agent_id, entry_id, language) VALUES (?, ?, ?, ?, ?)`,
 			tag, p.position.Int64, string(agent), string(p.id), language)
 		if err != nil {
 			return err
 		}
+	}
+	seen, err := e.seen(ctx, agent)
+	if err != nil {
+		return err
+	}
+	if err := e.tx.raise(ctx, use, map[journal.AgentID]bool{agent: !seen}); err != nil {
+		return err
+	}
+	words := journal.SearchWords(entry, agent, language, created)
+	if err := e.tx.index(ctx, []indexed{{p.position.Int64, words}}); err != nil {
+		return err
 	}
 	return e.recount(ctx, agent, 1)
 }

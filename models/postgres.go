@@ -16,7 +16,7 @@ const publicOrderLock = `SELECT pg_advisory_xact_lock(7522537965574647666), pg_n
 var postgresEngine = engine{
 	name: "postgres", numbered: true, writers: 2,
 	share: ` FOR SHARE`, own: ` FOR UPDATE`, order: publicOrderLock,
-	join: postgresJoin, pages: postgresPages(),
+	join: postgresJoin, listed: postgresListed, record: postgresRecord, pages: postgresPages(), words: postgresWords,
 	tables: `SELECT tablename FROM pg_catalog.pg_tables WHERE schemaname = current_schema()`,
 }
 

@@ -77,7 +77,7 @@ WHERE e.entry_id IS NULL LIMIT 1`
 // Stray returns the id in a row of a public list that no active public entry
 // at that place accounts for.
 func (s *Store) Stray(ctx context.Context) (journal.EntryID, error) {
-	return s.firstOf(ctx, selectStrays[:]...)
+	return s.firstOf(ctx, append(selectStrays[:], s.engine.words.stray)...)
 }
 
 // Lost returns the id in a receipt that no entry accounts for.

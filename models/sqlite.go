@@ -13,7 +13,7 @@ import (
 
 var sqliteEngine = engine{
 	name: "sqlite", prepare: true, writers: 1,
-	join: sqliteJoin, pages: sqlitePages(),
+	join: sqliteJoin, listed: sqliteListed, record: sqliteRecord, pages: sqlitePages(), words: sqliteWords,
 	tables: `SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite\_%' ESCAPE '\'`,
 }
 

@@ -113,13 +113,17 @@ func (e *events) unlist(ctx context.Context, agent journal.AgentID, entries []pl
 	if err := e.lock(ctx); err != nil {
 		return err
 	}
-	for start, n := 0, 0; start < len(positions); start += n {
-		n = chunk(len(positions) - start)
-		for _, table := range []string{"timeline", "tag_timeline"} {
-			if _, err := e.tx.exec(ctx, `DELETE FROM `+table+` WHERE position IN (`+marks(n)+`)`, positions[start:start+n]...); err != nil {
-				return err
-			}
+	for _, list := range []string{`DELETE FROM timeline WHERE position IN `, e.tx.conn.engine.words.remove} {
+		if err := e.tx.removeAt(ctx, list, positions); err != nil {
+			return err
 		}
+	}
+	tags, err := e.unlistTags(ctx, positions)
+	if err != nil {
+		return err
+	}
+	if err := e.lower(ctx, agent, tags); err != nil {
+		return err
 	}
 	return e.recount(ctx, agent, -len(positions))
 }

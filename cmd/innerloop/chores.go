@@ -27,3 +27,33 @@ func doChores(ctx context.Context, j *journal.Journal, log *slog.Logger) {
 		}
 	}
 }
+
+// indexReport is how many entries go into the index of words between two lines
+// of the log.
+const indexReport = 20_000
+
+// buildIndex takes the entries of an older journal into the index of words,
+// beside serving, until it is whole or ctx ends.
+func buildIndex(ctx context.Context, j *journal.Journal, log *slog.Logger) {
+	for {
+		told, indexed := 0, 0
+		err := j.IndexEntries(ctx, func(n int) {
+			if indexed = n; n >= told {
+				log.Info("building the index of words", "entries", n)
+				told += indexReport
+			}
+		})
+		if err == nil && indexed > 0 {
+			log.Info("the index of words is whole", "entries", indexed)
+		}
+		if err == nil || ctx.Err() != nil {
+			return
+		}
+		log.Error("building the index of words failed", "error", err)
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(choreInterval):
+		}
+	}
+}

@@ -81,6 +81,7 @@ func serve(ctx context.Context, c Config, s surroundings, migrate bool) (err err
 	working, stop := context.WithCancel(ctx)
 	var chores sync.WaitGroup
 	chores.Go(func() { doChores(working, h.journal, log) })
+	chores.Go(func() { buildIndex(working, h.journal, log) })
 	defer chores.Wait() // before the store is closed
 	defer stop()
 	return serveUntil(ctx, server, listener, log)

@@ -304,6 +304,16 @@ func (j *J) Limit(limits *limit.Settings) {
 	*j.Journal = *limited // doors hold the pointer
 }
 
+// Speaks lets the journal know the language of a text by a function.
+func (j *J) Speaks(language func(text string) string) {
+	j.t.Helper()
+	speaking, err := journal.New(journal.Options{Store: j.wrapped, Now: j.Clock.Now, Random: j.Random, Keys: j.Keys, Language: language})
+	if err != nil {
+		j.t.Fatal(err)
+	}
+	*j.Journal = *speaking
+}
+
 // Beside opens the database once more, as another process would: another
 // store and another journal, with the same clock and keys.
 func (j *J) Beside(url string, limits *limit.Settings) *J {

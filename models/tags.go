@@ -1,0 +1,150 @@
+package models
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"slices"
+
+	"innerloop/journal"
+)
+
+// tagged is an agent's use of a tag.
+type tagged struct {
+	agent journal.AgentID
+	tag   string
+}
+
+// tagUse is a change of how many listed entries there are of each use.
+type tagUse map[tagged]int64
+
+// raise adds to the counters of tags, under the order lock. unseen are agents
+// that are suspended: what they wrote counts for them and not for the tag.
+func (t *transaction) raise(ctx context.Context, use tagUse, unseen map[journal.AgentID]bool) error {
+	own, all := make([]any, 0, 3*len(use)), map[string]int64{}
+	for _, u := range sortedUse(use) {
+		own = append(own, string(u.agent), u.tag, use[u])
+		if !unseen[u.agent] {
+			all[u.tag] += use[u]
+		}
+	}
+	err := t.upsert(ctx, `INSERT INTO agent_tags (agent_id, tag, entries) VALUES `, 3,
+		` ON CONFLICT (agent_id, tag) DO UPDATE SET entries = agent_tags.entries + excluded.entries`, own)
+	if err != nil {
+		return err
+	}
+	together := make([]any, 0, 2*len(all))
+	for tag, n := range all {
+		together = append(together, tag, n)
+	}
+	return t.upsert(ctx, `INSERT INTO tag_stats (tag, entries) VALUES `, 2,
+		` ON CONFLICT (tag) DO UPDATE SET entries = tag_stats.entries + excluded.entries`, together)
+}
+
+func sortedUse(use tagUse) []tagged {
+	list := make([]tagged, 0, len(use))
+	for u := range use {
+		list = append(list, u)
+	}
+	slices.SortFunc(list, func(a, b tagged) int { return cmp.Or(cmp.Compare(a.agent, b.agent), cmp.Compare(a.tag, b.tag)) })
+	return list
+}
+
+// upsert inserts rows of some width, many a statement.
+func (t *transaction) upsert(ctx context.Context, into string, width int, conflict string, values []any) error {
+	for len(values) > 0 {
+		n := chunk(len(values) / width)
+		query := into
+		for i := range n {
+			if i > 0 {
+				query += ", "
+			}
+			query += "(" + marks(width) + ")"
+		}
+		if _, err := t.exec(ctx, query+conflict, values[:n*width]...); err != nil {
+			return err
+		}
+		values = values[n*width:]
+	}
+	return nil
+}
+
+// lower takes one agent's uses off the counters.
+func (e *events) lower(ctx context.Context, agent journal.AgentID, tags map[string]int64) error {
+	if len(tags) == 0 {
+		return nil
+	}
+	seen, err := e.seen(ctx, agent)
+	if err != nil {
+		return err
+	}
+	for tag, n := range tags {
+		if _, err := e.tx.exec(ctx, `UPDATE agent_tags SET entries = entries - ? WHERE agent_id = ? AND tag = ?`, n, string(agent), tag); err != nil {
+			return err
+		}
+		if _, err := e.tx.exec(ctx, `DELETE FROM agent_tags WHERE agent_id = ? AND tag = ? AND entries = 0`, string(agent), tag); err != nil {
+			return err
+		}
+		if !seen {
+			continue
+		}
+		if _, err := e.tx.exec(ctx, `UPDATE tag_stats SET entries = entries - ? WHERE tag = ?`, n, tag); err != nil {
+			return err
+		}
+		if _, err := e.tx.exec(ctx, `DELETE FROM tag_stats WHERE tag = ? AND entries = 0`, tag); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// seen tells whether the agent is in good standing.
+func (e *events) seen(ctx context.Context, agent journal.AgentID) (bool, error) {
+	var seen bool
+	_, err := first(e.tx, ctx, `SELECT suspended_at IS NULL FROM agents WHERE agent_id = ?`, []any{string(agent)}, &seen)
+	return seen, err
+}
+
+// withhold takes everything of a suspended agent off the counts of its tags,
+// and readmit brings it back.
+func (e *events) withhold(ctx context.Context, agent journal.AgentID) error {
+	if err := e.lock(ctx); err != nil {
+		return err
+	}
+	_, err := e.tx.exec(ctx, `UPDATE tag_stats SET entries = tag_stats.entries - t.entries FROM agent_tags t
+WHERE t.agent_id = ? AND t.tag = tag_stats.tag`, string(agent))
+	if err != nil {
+		return err
+	}
+	_, err = e.tx.exec(ctx, `DELETE FROM tag_stats WHERE -entries = 0`) // by the index
+	return err
+}
+
+func (e *events) readmit(ctx context.Context, agent journal.AgentID) error {
+	if err := e.lock(ctx); err != nil {
+		return err
+	}
+	_, err := e.tx.exec(ctx, `INSERT INTO tag_stats (tag, entries) SELECT tag, entries FROM agent_tags WHERE agent_id = ?
+ON CONFLICT (tag) DO UPDATE SET entries = tag_stats.entries + excluded.entries`, string(agent))
+	return err
+}
+
+// unlistTags takes rows out from under tags and returns how many there were of
+// each.
+func (e *events) unlistTags(ctx context.Context, positions []any) (map[string]int64, error) {
+	tags := map[string]int64{}
+	for start, n := 0, 0; start < len(positions); start += n {
+		n = chunk(len(positions) - start)
+		err := each(e.tx, ctx, `DELETE FROM tag_timeline WHERE position IN (`+marks(n)+`) RETURNING tag`, positions[start:start+n],
+			func(rows *sql.Rows) error {
+				var tag string
+				err := rows.Scan(&tag)
+				tags[tag]++
+				return err
+			})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return tags, nil
+}
