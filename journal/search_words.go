@@ -130,8 +130,8 @@ func stemOf(raw string) string {
 }
 
 // russianStem takes endings off until none is left. One pass makes «тума» of
-// «туман» and «туман» of «тумане», so that a noun in its first form would not
-// find itself in the others; forms that one pass brings together stay together.
+// «туман» but «туман» of «тумане», so that a noun would not be found by its own
+// cases; forms that one pass brings together stay together.
 func russianStem(word string) string {
 	for {
 		stem := russian.Stem(word, true)

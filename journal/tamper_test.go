@@ -161,7 +161,7 @@ SELECT agent_id, 'entry_forged', visibility, status, %d, language, '%s', BLOB, '
 		"a tombstone with envelope":   {`UPDATE entries SET canonical_envelope = '{}' WHERE entry_id = GONE`, "a deleted entry still holds"},
 		"a status of its own":         {`UPDATE entries SET status = 'lost' WHERE entry_id = SECRET`, "not one that there is"},
 		"taken away":                  {`DELETE FROM entries WHERE entry_id = SECRET`, "its receipt is there"},
-		"taken away with its places":  {`DELETE FROM timeline WHERE entry_id = ONE; DELETE FROM tag_timeline WHERE entry_id = ONE; DELETE FROM entries WHERE entry_id = ONE`, "its receipt is there"},
+		"taken away with its places":  {`DELETE FROM search_index; DELETE FROM timeline WHERE entry_id = ONE; DELETE FROM tag_timeline WHERE entry_id = ONE; DELETE FROM entries WHERE entry_id = ONE`, "its receipt is there"},
 		"a tombstone taken away":      {`DELETE FROM entries WHERE entry_id = GONE`, "its receipt is there"},
 		"renamed":                     {`UPDATE entries SET entry_id = 'entry_other' WHERE entry_id = SECRET`, "its receipt is there"},
 		"copied":                      {copied + `SECRET`, "signature of another"},

@@ -19,9 +19,12 @@ type words struct {
 	stray       string // an entry that has a row and is not listed
 	find        string // words as ask gives them, before, above, limit
 	write       func(at int64, words []string) string
-	ask         func(words []string, from, to int64) string
-	stretches   []int64 // how many positions each question covers; nil: all at once
+	ask         func(words []string, block int64, from, to int64) string
+	stretches   []stretch // what each question covers; nil: all at once
 }
+
+// A stretch is a number of blocks, each of so many positions.
+type stretch struct{ block, blocks int64 }
 
 var sqliteWords = words{
 	insert: `INSERT INTO search_index (rowid, words) VALUES `, row: `(?, ?)`,
@@ -30,33 +33,39 @@ var sqliteWords = words{
 LEFT JOIN timeline t ON t.position = i.rowid WHERE t.position IS NULL LIMIT 1`,
 	find:  `SELECT rowid FROM search_index WHERE search_index MATCH ? AND rowid < ? AND rowid > ? ORDER BY rowid DESC LIMIT ?`,
 	write: func(_ int64, words []string) string { return strings.Join(words, " ") },
-	ask:   func(words []string, _, _ int64) string { return quoted(words, `"`, ` AND `) },
+	ask:   func(words []string, _, _, _ int64) string { return quoted(words, `"`, ` AND `) },
 }
 
 // A GIN index knows no order: without more, the newest of a frequent word cost
-// as much as all of them. So each row holds the number of its block of
-// positions as a word, and a question names the blocks of a stretch. The first
-// stretch has the answer for a frequent word, the last for a rare one.
+// as much as all of them. So each row holds the numbers of its small and its
+// large block of positions as words, and a question names the blocks of a
+// stretch. The first stretch has the answer for a frequent word, the last for a
+// rare one; none of them finds many more rows than it returns.
 var postgresWords = words{
 	insert: `INSERT INTO search_index (position, words) VALUES `, row: `(?, ?::tsvector)`,
 	remove: `DELETE FROM search_index WHERE position IN `,
 	stray: `SELECT o.entry_id FROM search_index i JOIN outbox o ON o.position = i.position
 LEFT JOIN timeline t ON t.position = i.position WHERE t.position IS NULL LIMIT 1`,
-	find:  `SELECT * FROM innerloop_search(?::tsquery, ?, ?, ?)`,
-	write: func(at int64, words []string) string { return quoted(append(blocks(at, at), words...), `'`, ` `) },
-	ask: func(words []string, from, to int64) string {
-		return quoted(words, `'`, ` & `) + ` & (` + quoted(blocks(from, to), `'`, ` | `) + `)`
+	find: `SELECT * FROM innerloop_search(?::tsquery, ?, ?, ?)`,
+	write: func(at int64, words []string) string {
+		return quoted(slices.Concat(blocks(smallBlock, at, at), blocks(largeBlock, at, at), words), `'`, ` `)
 	},
-	stretches: []int64{2 * searchBlock, 16 * searchBlock, 256 * searchBlock},
+	ask: func(words []string, block, from, to int64) string {
+		return quoted(words, `'`, ` & `) + ` & (` + quoted(blocks(block, from, to), `'`, ` | `) + `)`
+	},
+	stretches: []stretch{{smallBlock, 2}, {smallBlock, 32}, {largeBlock, 66}},
 }
 
-// searchBlock is how many positions share a block.
-const searchBlock = 1 << 12
+// How many positions share a block.
+const (
+	smallBlock = 1 << 8
+	largeBlock = 1 << 14
+)
 
-func blocks(from, to int64) []string {
+func blocks(size, from, to int64) []string {
 	var names []string
-	for b := from / searchBlock; b <= to/searchBlock; b++ {
-		names = append(names, "b="+strconv.FormatInt(b, 10))
+	for b := from / size; b <= to/size; b++ {
+		names = append(names, "b"+strconv.FormatInt(size, 10)+"="+strconv.FormatInt(b, 10))
 	}
 	return names
 }
@@ -95,13 +104,14 @@ func (s *Store) SearchPositions(ctx context.Context, q journal.Sought) ([]int64,
 	var found []int64
 	w := s.engine.words
 	for i, before := 0, q.Before; before > q.Above+1 && len(found) < q.Limit; i++ {
-		above := q.Above
+		above, block := q.Above, int64(0)
 		if len(w.stretches) > 0 {
-			// Whole blocks, or a block would be asked about twice.
-			reach := w.stretches[min(i, len(w.stretches)-1)]
-			above = max(above, ((before-1)/searchBlock+1)*searchBlock-reach-1)
+			s := w.stretches[min(i, len(w.stretches)-1)]
+			block = s.block
+			above = max(above, ((before-1)/block+1-s.blocks)*block-1)
 		}
-		err := each(s.read, ctx, w.find, []any{w.ask(q.Words, above+1, before-1), before, above, q.Limit - len(found)}, func(rows *sql.Rows) error {
+		asked := []any{w.ask(q.Words, block, above+1, before-1), before, above, q.Limit - len(found)}
+		err := each(s.read, ctx, w.find, asked, func(rows *sql.Rows) error {
 			var at int64
 			err := rows.Scan(&at)
 			found = append(found, at)

@@ -76,7 +76,7 @@ func (w *world) indexRandomly(size int) {
 			statement, text := `INSERT INTO search_index (rowid, words) VALUES (?, ?)`, strings.Join(list, " ")
 			if w.Engine() == "postgres" {
 				statement = `INSERT INTO search_index (position, words) VALUES ($1, $2::tsvector)`
-				text += fmt.Sprintf(" b=%d", at/4096)
+				text += fmt.Sprintf(" b256=%d b16384=%d", at/256, at/16384)
 			}
 			if _, err := tx.Exec(statement, at, text); err != nil {
 				w.t.Fatal(err)

@@ -53,7 +53,7 @@ func sortedUse(use tagUse) []tagged {
 // upsert inserts rows of some width, many a statement.
 func (t *transaction) upsert(ctx context.Context, into string, width int, conflict string, values []any) error {
 	for len(values) > 0 {
-		n := chunk(len(values) / width)
+		n := few(len(values) / width)
 		query := into
 		for i := range n {
 			if i > 0 {
@@ -78,24 +78,48 @@ func (e *events) lower(ctx context.Context, agent journal.AgentID, tags map[stri
 	if err != nil {
 		return err
 	}
+	alike := map[int64][]any{} // tags that lose as many entries
 	for tag, n := range tags {
-		if _, err := e.tx.exec(ctx, `UPDATE agent_tags SET entries = entries - ? WHERE agent_id = ? AND tag = ?`, n, string(agent), tag); err != nil {
-			return err
-		}
-		if _, err := e.tx.exec(ctx, `DELETE FROM agent_tags WHERE agent_id = ? AND tag = ? AND entries = 0`, string(agent), tag); err != nil {
-			return err
-		}
-		if !seen {
-			continue
-		}
-		if _, err := e.tx.exec(ctx, `UPDATE tag_stats SET entries = entries - ? WHERE tag = ?`, n, tag); err != nil {
-			return err
-		}
-		if _, err := e.tx.exec(ctx, `DELETE FROM tag_stats WHERE tag = ? AND entries = 0`, tag); err != nil {
-			return err
+		alike[n] = append(alike[n], tag)
+	}
+	for n, list := range alike {
+		for len(list) > 0 {
+			some := few(len(list))
+			if err := e.lowerBy(ctx, n, agent, seen, list[:some]); err != nil {
+				return err
+			}
+			list = list[some:]
 		}
 	}
 	return nil
+}
+
+func (e *events) lowerBy(ctx context.Context, n int64, agent journal.AgentID, seen bool, tags []any) error {
+	in := ` tag IN (` + marks(len(tags)) + `)`
+	_, err := e.tx.exec(ctx, `UPDATE agent_tags SET entries = entries - ? WHERE agent_id = ? AND`+in, append([]any{n, string(agent)}, tags...)...)
+	if err != nil {
+		return err
+	}
+	if _, err := e.tx.exec(ctx, `DELETE FROM agent_tags WHERE entries = 0 AND agent_id = ? AND`+in, append([]any{string(agent)}, tags...)...); err != nil {
+		return err
+	}
+	if !seen {
+		return nil
+	}
+	if _, err := e.tx.exec(ctx, `UPDATE tag_stats SET entries = entries - ? WHERE`+in, append([]any{n}, tags...)...); err != nil {
+		return err
+	}
+	_, err = e.tx.exec(ctx, `DELETE FROM tag_stats WHERE entries = 0 AND`+in, tags...)
+	return err
+}
+
+// few returns how many of n rows the next statement takes: all that the tags
+// of one entry can be, for more a power of two.
+func few(n int) int {
+	if n <= journal.TagsMax {
+		return n
+	}
+	return chunk(n)
 }
 
 // seen tells whether the agent is in good standing.

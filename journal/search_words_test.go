@@ -1,0 +1,108 @@
+package journal
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"innerloop/seal"
+)
+
+func stems(text string) (list []string) {
+	eachWord(text, func(w word) bool {
+		list = append(list, w.stem)
+		return true
+	})
+	return list
+}
+
+func TestWordsOfAText(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string][]string{
+		"":                               nil,
+		" — … !":                         nil,
+		"Running, runs; RUN":             {"run", "run", "run"},
+		"don't won’t":                    {"dont", "wont"},
+		"'quoted'":                       {"quot"},
+		"ёж Ежи е\u0308ж":                {"еж", "еж", "еж"},
+		"туман тумане туманом":           {"тум", "тум", "тум"},
+		"so\u00adft hy\u200dphen":        {"soft", "hyphen"},
+		"v2.4.1 23:15":                   {"v2", "4", "1", "23", "15"},
+		"東京の夜 Tokyo":                     {"東", "京", "の", "夜", "tokyo"},
+		"ﬁrst Ｆｕｌｌ x²":                   {"first", "full", "x"},
+		"under_score and-hyphen":         {"under", "score", "and", "hyphen"},
+		"Zürich café":                    {"zürich", "café"},
+		"zu\u0308rich cafe\u0301":        {"zürich", "café"},
+		"\xff\xfebroken":                 {"broken"},
+		strings.Repeat("щ", 50):          {strings.Repeat("щ", 32)},
+		"\u202ereversed\u202c \u200bgap": {"revers", "gap"},
+	} {
+		if got := stems(text); !slices.Equal(got, want) {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+}
+
+func TestTermsOfAQuery(t *testing.T) {
+	t.Parallel()
+	for query, want := range map[string]struct {
+		terms string
+		words int
+	}{
+		`fox`:                     {"fox|", 1},
+		`quick "brown fox" quick`: {"quick brown fox|brown fox|", 4},
+		`"one" two`:               {"one two|", 2},
+		`"brown fox`:              {"brown fox|brown fox|", 2},
+		`«бурые лисы»`:            {"бур лис|бур лис|", 2},
+		`„a b“ c "d e"`:           {"a b c d e|a b|d e|", 5},
+		`"" " " "!"`:              {"|", 0},
+		`東京 夜`:                    {"東 京 夜|東 京|", 3},
+		`a:b AND (c OR d*) -e ^f`: {"a b and c or d e f|", 8},
+	} {
+		terms, words := parseTerms(query)
+		if terms.String() != want.terms || words != want.words {
+			t.Errorf("%s: %q and %d words, want %q and %d", query, terms, words, want.terms, want.words)
+		}
+	}
+}
+
+// Whatever a text or a query holds: a word has only characters that both
+// indexes take as they are, and a text is found by its own words.
+func FuzzSearchWords(f *testing.F) {
+	for _, seed := range []string{
+		"", `quick "brown fox" don't`, "«Рассвет» ёжиков", "東京タワー", "a\x00b' OR 1=1 --", `"'\:&|!()<>*`, "\xff\u0301\u200d'", "İstanbul ǅ ﷺ ½",
+		"o'o'o''", strings.Repeat("ё", 100), strings.Repeat("a ", 40), "\u202e\U0001f914\u0300", "YYY yyy sYs", "ингами ившись",
+	} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		end := 0
+		eachWord(text, func(w word) bool {
+			if w.from < end || w.to <= w.from || w.to > len(text) {
+				t.Fatalf("a word from %d to %d after %d of %d", w.from, w.to, end, len(text))
+			}
+			end = w.to
+			return true
+		})
+		words := SearchWords(seal.Entry{Body: text}, "agent_1", "en", time.Unix(0, 0))
+		for _, w := range words {
+			if w == "" || len(w) > wordBytes || !utf8.ValidString(w) || strings.ContainsAny(w, " \t\r\n'\"\\:&|!()<>*^+{}ABCDEFGHIJKLMNOPQRSTUVWXYZ\x00") {
+				t.Fatalf("%q is no word", w)
+			}
+		}
+		terms, n := parseTerms(text)
+		if n > SearchWordsMax+1 && strings.IndexFunc(text, isQuote) < 0 {
+			t.Fatalf("%d words were read", n)
+		}
+		for _, w := range terms.words {
+			if _, found := slices.BinarySearch(words, w); !found {
+				t.Fatalf("%q is not found by %q", text, w)
+			}
+		}
+		if whole, _ := parseTerms(`"` + strings.Join(strings.FieldsFunc(text, isQuote), " ") + `"`); len(whole.words) > 0 && n <= SearchWordsMax && !whole.in([]string{text}) {
+			t.Fatalf("%q does not hold its own phrase %q", text, whole)
+		}
+	})
+}
