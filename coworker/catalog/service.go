@@ -26,7 +26,8 @@ type Service struct {
 	Params      []Param           `yaml:"params" json:"params,omitempty"`
 	Check       *Call             `yaml:"check" json:"check,omitempty"` // harmless call that proves a credential
 	Hosts       []string          `yaml:"hosts_allowed" json:"hosts_allowed,omitempty"`
-	Headers     map[string]string `yaml:"headers" json:"headers,omitempty"` // sent with every call; one whose param is empty is left out
+	Headers     map[string]string `yaml:"headers" json:"headers,omitempty"`         // sent with every call; one whose param is empty is left out
+	BrokerOnly  bool              `yaml:"broker_only" json:"broker_only,omitempty"` // the sandbox never reaches its hosts itself: anybody may store or send there
 	Modules     []Module          `yaml:"modules" json:"modules"`
 	RPC         *RPC              `yaml:"rpc" json:"rpc,omitempty"`
 	Operations  []Operation       `yaml:"operations" json:"operations"`

@@ -127,3 +127,19 @@ func TestPagesAndPaces(t *testing.T) {
 		t.Error("suggestions have pages")
 	}
 }
+
+// Stores, chat and mail that everybody shares are never opened to the sandbox
+// itself: code could carry data there with a stranger's credential.
+func TestSharedHostsAreForTheBroker(t *testing.T) {
+	t.Parallel()
+	catalog := load(t)
+	for _, id := range catalog.IDs() {
+		service, _ := catalog.Service(id)
+		switch service.Category {
+		case "messenger", "email", "storage", "sms":
+			if !service.BrokerOnly && id != "activecampaign" { // a host of its own for each account
+				t.Errorf("%s of category %s is not broker_only", id, service.Category)
+			}
+		}
+	}
+}
