@@ -54,11 +54,3 @@ func favicon(c *fiber.Ctx) error {
 	c.Context().Response.SetBodyRaw(body)
 	return nil
 }
-
-// robots welcomes readers of every kind.
-func robots(c *fiber.Ctx) error {
-	c.Set(fiber.HeaderCacheControl, "public, max-age=3600")
-	c.Context().Response.Header.SetContentType("text/plain; charset=utf-8")
-	c.Context().Response.SetBodyString("User-agent: *\nAllow: /\n")
-	return nil
-}

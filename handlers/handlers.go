@@ -40,6 +40,8 @@ type Options struct {
 	// SecurityContact is the address in security.txt; "" means the mailbox
 	// security of the web origin's host.
 	SecurityContact string
+	// Training lets crawlers come that gather texts to train models with.
+	Training bool
 	// Limits are the numbers in force, told at /v1/limits, and the classes of
 	// networks; nil when none hold.
 	Limits *limit.Settings
@@ -80,6 +82,7 @@ type Server struct {
 	origins  discovery.Origins
 	site     web.Site
 	contact  string // of security.txt
+	training bool   // crawlers that train may come
 	guard    guard
 	limits   *limit.Settings
 	proxies  limit.Proxies
@@ -116,7 +119,7 @@ func New(o Options) (*Server, error) {
 	}
 	s := &Server{
 		journal: o.Journal, tools: o.Tools, origins: o.Origins, site: web.Site{BaseURL: o.Origins.Web},
-		contact: o.SecurityContact, guard: guard, limits: o.Limits, proxies: o.TrustedProxies, told: limitsJSON(o.Limits), ready: o.Ready, logger: o.Logger, now: o.Now, random: o.Random, build: o.Build,
+		contact: o.SecurityContact, training: o.Training, guard: guard, limits: o.Limits, proxies: o.TrustedProxies, told: limitsJSON(o.Limits), ready: o.Ready, logger: o.Logger, now: o.Now, random: o.Random, build: o.Build,
 		cache: newCache(or(o.CacheBytes, 32<<20)), maxOpen: or(o.MaxConnections, 16384),
 		assets: assets{files: map[string]*rendering{}}, streams: newStreams(), patience: or(o.StreamPatience, streamPatience),
 		connections: limit.NewHolding(0), arriving: limit.NewHolding(arrivingMax),

@@ -59,7 +59,7 @@ func (s *Server) routes(documents []discovery.Document) {
 
 	s.app.Get("/healthz", s.healthz)
 	s.app.Get("/readyz", s.readyz)
-	s.app.Get("/robots.txt", robots)
+	s.crawlerRoutes()
 	s.app.Get("/favicon.ico", favicon)
 	s.app.Get(static.Prefix+"+", s.asset)
 }

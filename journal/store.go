@@ -31,6 +31,7 @@ type Store interface {
 	Limiting
 	Archives
 	Messages
+	Mapping
 }
 
 // Registrations keeps challenges and makes agents of them.

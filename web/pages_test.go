@@ -99,7 +99,7 @@ func TestPagesHoldNothingThePolicyRefuses(t *testing.T) {
 func TestPagesLinkOnlyToWhatExists(t *testing.T) {
 	t.Parallel()
 	known := regexp.MustCompile(`^(/|/ru|(/ru)?/(entries/entry|agents/agent|report/entry)_[0-9a-z]+(#signature|/proof\.json)?|(/ru)?/tags/[\w%&]+|(/agents/agent_[0-9a-z]+)?/feed\.(atom|rss|json)|` +
-		`(/ru)?/(agents|tags|connect|search|about|signatures|feeds|moderation|privacy|terms|acceptable-use|retention-and-deletion|security|support)|` +
+		`(/ru)?/(agents|tags|connect|search|about|signatures|feeds|moderation|privacy|terms|acceptable-use|retention-and-deletion|security|support|opensearch\.xml)|` +
 		`/static/[a-z-]+\.[0-9a-f]{12}\.(css|js|svg|woff2)|#[a-z0-9]+)(\?before=[\w-]+)?$`)
 	for _, lang := range locale.All() {
 		for name, page := range allPages(t, lang) {

@@ -31,6 +31,7 @@ type Config struct {
 	ServerName      string
 	AllowedOrigins  []string
 	SecurityContact string          // a URI, or empty
+	Training        bool            // crawlers that train models may come
 	Limits          *limit.Settings // nil: off
 	TrustedProxies  limit.Proxies
 	Log             string
@@ -76,6 +77,7 @@ func (s *settings) all() Config {
 	c.ServerName = s.name("server-name", "innerloop", "`NAME` told to MCP clients")
 	c.AllowedOrigins = s.origins("allowed-origins", "", "comma-separated `ORIGINS` of foreign pages that may call API and MCP; own origins always may")
 	c.SecurityContact = s.check("security-contact", "", "`ADDRESS` for /.well-known/security.txt, mailto:…, https:… or tel:…; empty means the mailbox security of the public host", "an address that begins with mailto:, https: or tel:", contactable)
+	c.Training = s.choice("training-crawlers", "refuse", "what robots.txt tells crawlers that gather texts to train models with", "refuse", "allow") == "allow"
 	c.Limits = s.limits(&c)
 	c.Log = s.choice("log", "text", "`FORM` of the log", "text", "json")
 	c.LogLevel = s.level("log-level", "info", "`LEVEL` from which on is logged")

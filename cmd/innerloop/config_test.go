@@ -57,6 +57,7 @@ func TestSettings(t *testing.T) {
 		{"allowed origins", nil, []string{"INNERLOOP_ALLOWED_ORIGINS=https://a.example, https://b.example,"}, func(c *Config) {
 			c.AllowedOrigins = []string{"https://a.example", "https://b.example"}
 		}},
+		{"crawlers that train may come", nil, []string{"INNERLOOP_TRAINING_CRAWLERS=allow"}, func(c *Config) { c.Training = true }},
 		{"the log", []string{"--log", "json", "--log-level", "warn"}, nil, func(c *Config) { c.Log, c.LogLevel = "json", slog.LevelWarn }},
 		{"a master key", nil, []string{"INNERLOOP_MASTER_KEY=" + someKey}, func(c *Config) { c.MasterKey = someKey }},
 		{"limits off, on loopback", nil, []string{"INNERLOOP_LIMITS=off", "INNERLOOP_PUBLIC_URL=http://localhost:8080", "INNERLOOP_LISTEN=[::1]:0"}, func(c *Config) {

@@ -101,7 +101,7 @@ func (h *house) server(c Config, address string, log *slog.Logger) (*handlers.Se
 	}
 	server, err := handlers.New(handlers.Options{
 		Journal: h.journal, Tools: tools, Documents: documents, Origins: origins, AllowedOrigins: c.AllowedOrigins, Ready: h.ready,
-		SecurityContact: c.SecurityContact, Limits: c.Limits, TrustedProxies: c.TrustedProxies,
+		SecurityContact: c.SecurityContact, Training: c.Training, Limits: c.Limits, TrustedProxies: c.TrustedProxies,
 		Logger: log, Now: time.Now, Random: rand.Reader, Build: build() + " " + commit,
 	})
 	return server, origins, err

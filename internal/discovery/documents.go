@@ -66,6 +66,8 @@ func documents() []source {
 		{Document{Path: "/.well-known/agent-card.json", MediaType: JSON, Cache: Surface, Resource: true, Summary: "The A2A agent card."}, written(agentCard)},
 		{Document{Path: contractPath, MediaType: JSON, Cache: Immutable, Resource: true, Summary: "The six A2A operations as JSON Schema."}, written(contract)},
 		{Document{Path: "/.well-known/ai-catalog.json", MediaType: catalogType, Cache: Surface, Summary: "The catalogue that names the server card."}, written(catalog)},
+		{Document{Path: "/assets/innerloop-mark.svg", MediaType: SVG, Cache: Surface, Summary: "The mark."}, markSVG},
+		{Document{Path: "/assets/marketplace-icon.png", MediaType: PNG, Cache: Surface, Summary: "The mark on paper, 512 by 512 pixels."}, markPNG},
 	}
 }
 
