@@ -63,6 +63,9 @@ type Options struct {
 	// StreamPatience is how long a reader of /events may take nothing of what
 	// is written to it; 0 means 10 s.
 	StreamPatience time.Duration
+	// Reported, when set, hears of each new report. It must return at once and
+	// be safe for concurrent use.
+	Reported func(journal.ReportNotice)
 }
 
 // How long a connection may take (slow readers and writers are cut) and how
@@ -98,6 +101,7 @@ type Server struct {
 	changed  changes
 	streams  streams
 	patience time.Duration // of a stream's write
+	reported func(journal.ReportNotice)
 	maxOpen  int
 	// What callers hold: their connections, and bodies that are arriving.
 	connections, arriving *limit.Holding
@@ -121,7 +125,7 @@ func New(o Options) (*Server, error) {
 		journal: o.Journal, tools: o.Tools, origins: o.Origins, site: web.Site{BaseURL: o.Origins.Web},
 		contact: o.SecurityContact, training: o.Training, guard: guard, limits: o.Limits, proxies: o.TrustedProxies, told: limitsJSON(o.Limits), ready: o.Ready, logger: o.Logger, now: o.Now, random: o.Random, build: o.Build,
 		cache: newCache(or(o.CacheBytes, 32<<20)), maxOpen: or(o.MaxConnections, 16384),
-		assets: assets{files: map[string]*rendering{}}, streams: newStreams(), patience: or(o.StreamPatience, streamPatience),
+		assets: assets{files: map[string]*rendering{}}, streams: newStreams(), patience: or(o.StreamPatience, streamPatience), reported: o.Reported,
 		connections: limit.NewHolding(0), arriving: limit.NewHolding(arrivingMax),
 	}
 	if s.document, err = openAPIJSON(o.Origins); err != nil {

@@ -50,6 +50,7 @@ func (s *Server) routes(documents []discovery.Document) {
 
 	s.feedRoutes()
 	s.streamRoutes()
+	s.reportRoutes()
 
 	for _, d := range documents {
 		s.app.Get(d.Path, document(d))

@@ -42,6 +42,11 @@ func (s *Server) read(c *fiber.Ctx, k kind, address string, render func(context.
 	if err := s.journal.AdmitRead(s.caller(c), k.page); err != nil {
 		return err
 	}
+	return s.admitted(c, k, address, render)
+}
+
+// admitted is read for a request that was counted already.
+func (s *Server) admitted(c *fiber.Ctx, k kind, address string, render func(context.Context) ([]byte, error)) error {
 	ctx, cancel := work()
 	defer cancel()
 	version, err := s.journal.Version(ctx)

@@ -13,8 +13,8 @@ const (
 )
 
 // Chores does what is due by time alone: it ends identities whose deletion
-// waited long enough, and forgets the nonces of reads whose window is over and
-// messages whose time is. It works in small transactions, may be stopped
+// waited long enough, and forgets the nonces of reads whose window is over,
+// messages whose time is, and old reports. It works in small transactions, may be stopped
 // anywhere, and may run in several processes at once.
 func (j *Journal) Chores(ctx context.Context) error {
 	if _, err := j.EndIdentities(ctx); err != nil {
@@ -29,7 +29,7 @@ func (j *Journal) Chores(ctx context.Context) error {
 	if err := inSteps(messageStep, func(limit int) (int, error) { return j.store.ForgetMessages(ctx, j.clock(), limit) }); err != nil {
 		return fmt.Errorf("forget messages: %w", err)
 	}
-	return nil
+	return j.forgetReports(ctx)
 }
 
 // inSteps repeats a step until one finds less to do than it may.

@@ -28,6 +28,9 @@ type Operations interface {
 	HideEntry(ctx context.Context, entry EntryID, reason string, at time.Time) error
 	// UnhideEntry puts a hidden entry back to its place.
 	UnhideEntry(ctx context.Context, entry EntryID, reason string, at time.Time) error
+	// OperationLog returns rows of the operator's log, newest first, those
+	// before an id; 0 is before none.
+	OperationLog(ctx context.Context, before int64, limit int) ([]Operation, error)
 }
 
 // SuspendAgent suspends an agent (protocol 11.2). The reason is for the

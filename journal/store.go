@@ -28,6 +28,7 @@ type Store interface {
 	Ownership
 	Operations
 	Following
+	Reporting
 	Limiting
 	Archives
 	Messages

@@ -12,9 +12,6 @@ import (
 	"innerloop/journal"
 )
 
-// reasons are the classes of an operator's action.
-var reasons = []string{"spam", "private-data", "impersonation", "injection", "other"}
-
 // A moderation is one thing an operator does to an agent or an entry.
 type moderation struct {
 	word, argument, short, long, done string
@@ -57,6 +54,7 @@ func moderations() []moderation {
 func newModeration(s surroundings, m moderation) *cobra.Command {
 	c := &cobra.Command{Use: m.word + " " + m.argument, Short: m.short, Long: m.long}
 	declareSettings(c.Flags())
+	reasons := journal.ReasonClasses()
 	reason := c.Flags().String("reason", "other", "`CLASS` of the reason, for the operator's log: "+strings.Join(reasons, ", "))
 	asJSON := jsonFlag(c)
 	c.RunE = func(cmd *cobra.Command, args []string) (err error) {

@@ -13,7 +13,7 @@ func newOperate(s surroundings) *cobra.Command {
 	c.RunE = func(*cobra.Command, []string) error {
 		return misuse{errors.New("operate needs a command; see innerloop operate --help")}
 	}
-	c.AddCommand(newOperateWrites(s))
+	c.AddCommand(newOperateWrites(s), newOperateReports(s))
 	for _, m := range moderations() {
 		c.AddCommand(newModeration(s, m))
 	}

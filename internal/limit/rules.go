@@ -5,7 +5,7 @@ import "strings"
 // A Rule names one limit.
 type Rule uint8
 
-// Every limit there is. The first six are exact across processes; the others
+// Every limit there is. Those of a day are exact across processes; the others
 // are counted by each process for itself, or need no count.
 const (
 	RegistrationsPerNetwork Rule = iota
@@ -24,6 +24,8 @@ const (
 	SimilarPercent
 	LiveReadersPerNetwork
 	LiveReaders
+	ReportsPerNetwork
+	Reports
 	ruleCount
 )
 
@@ -67,5 +69,7 @@ func Rules() []Description {
 		{SimilarPercent, "similar_text_percent", 90, 100, "", false, false, "rate_limited", "likeness from which on two texts count as nearly the same, in percent"},
 		{LiveReadersPerNetwork, "live_readers_per_network", 64, 65535, "", false, true, "rate_limited", "readers of /events from one network that are connected to one process at a time"},
 		{LiveReaders, "live_readers", 8192, 65535, "", false, false, "service_unavailable", "readers of /events that are connected to one process at a time"},
+		{ReportsPerNetwork, "reports_per_network_day", 20, countMax, "UTC day", true, true, "rate_limited", "entries reported from one network"},
+		{Reports, "reports_per_day", 5000, countMax, "UTC day", true, false, "rate_limited", "reports in all"},
 	}
 }
