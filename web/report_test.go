@@ -13,8 +13,10 @@ func TestReportAndModerationPages(t *testing.T) {
 	empty := journal.Report{Entry: "entry_0192f0c0de"}
 	bad := journal.Report{Entry: empty.Entry, Reason: "spam", Note: hostile}
 	log := journal.OperationList{NextCursor: "older", Operations: []journal.Operation{
-		{ID: 4, At: now, Action: "restore", Reason: "other"}, {ID: 3, At: now, Action: "suspend", Reason: "injection"},
-		{ID: 2, At: now, Action: "unhide", Reason: "impersonation"}, {ID: 1, At: now, Action: "hide", Reason: "private-data"},
+		{ID: 4, At: now, Action: "restore", Reason: "other"},
+		{ID: 3, At: now, Action: "suspend", Reason: "injection"},
+		{ID: 2, At: now, Action: "unhide", Reason: "impersonation"},
+		{ID: 1, At: now, Action: "hide", Reason: "private-data"},
 	}}
 	for _, lang := range locale.All() {
 		for name, page := range map[string]string{
