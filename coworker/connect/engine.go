@@ -1,0 +1,360 @@
+package connect
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+
+	"innerloop/coworker"
+	"innerloop/coworker/catalog"
+	"innerloop/internal/keyring"
+)
+
+// A Doer sends one request and follows no redirect. Its answers are
+// decompressed within bounds; their bodies are closed by the caller.
+type Doer interface {
+	Do(r *http.Request) (*http.Response, error)
+}
+
+// Options are what an Engine is made of. Catalog, Book, Clients, Cursors and
+// Now are required.
+type Options struct {
+	Catalog *catalog.Catalog
+	Book    Book
+	// Clients gives the way out for a connection: to public addresses, and to
+	// the given networks for the connection's own base address.
+	Clients func(networks []netip.Prefix, baseURL string) Doer
+	Files   Files // nil: what is no text cannot be passed on
+	Cursors keyring.Key
+	Now     func() time.Time
+	// Sleep waits between tries; nil means by the clock.
+	Sleep func(context.Context, time.Duration) error
+}
+
+// Files keeps what cannot be part of an answer, for the caller's user.
+type Files interface {
+	// Keep stores a body under a name of our choice and returns its path.
+	Keep(ctx context.Context, who coworker.Caller, name string, body []byte) (path string, err error)
+}
+
+// An Engine executes calls. It is safe for concurrent use.
+type Engine struct {
+	catalog *catalog.Catalog
+	book    Book
+	clients func([]netip.Prefix, string) Doer
+	files   Files
+	cursors keyring.Key
+	now     func() time.Time
+	sleep   func(context.Context, time.Duration) error
+	tokens  tokens
+	paces   paces
+}
+
+// New makes an Engine.
+func New(o Options) (*Engine, error) {
+	if o.Catalog == nil || o.Book == nil || o.Clients == nil || o.Now == nil || o.Cursors.Current() == "" {
+		return nil, errors.New("connect: catalog, book, clients, clock and a key for cursors are required")
+	}
+	e := &Engine{
+		catalog: o.Catalog, book: o.Book, clients: o.Clients, files: o.Files, cursors: o.Cursors, now: o.Now, sleep: o.Sleep,
+		tokens: tokens{of: map[string]*tokenOf{}}, paces: paces{of: map[string]*paceOf{}},
+	}
+	if e.sleep == nil {
+		e.sleep = sleep
+	}
+	return e, nil
+}
+
+// Limits of a call.
+const (
+	BytesDefault = 64 << 10  // of data in an answer
+	BytesMax     = 256 << 10 // that a caller may ask for
+	BytesMin     = 1 << 10
+	PagesMax     = 10
+	readMax      = 10 << 20         // of one upstream answer, decompressed
+	callTime     = 50 * time.Second // of a whole call
+	triesMax     = 3
+	triesTime    = 20 * time.Second
+	keyMax       = 255 // characters of an idempotency key
+)
+
+// A Call is what connector_execute takes.
+type Call struct {
+	Service        string
+	Module         string // "" when the service has one, or its first
+	Method         string
+	Path           string
+	Query          map[string]any
+	Body           any
+	Connection     string // by its name; "" for the usual one
+	Select         string // jq
+	MaxBytes       int    // 0: BytesDefault
+	Page           string // page.next of an earlier answer
+	MaxPages       int    // 0: 1
+	IdempotencyKey string
+	Confirm        bool
+	DryRun         bool
+	// MustConfirm is the organisation's word that what cannot be undone needs
+	// a confirmation.
+	MustConfirm bool
+	// NoConfirm refuses what cannot be undone even when it is confirmed: for
+	// callers that no person stands behind.
+	NoConfirm bool
+}
+
+// An Answer is what connector_execute gives.
+type Answer struct {
+	Status        int               `json:"status"`
+	Class         catalog.Class     `json:"class"`
+	Data          any               `json:"data"`
+	Page          *PageInfo         `json:"page,omitempty"`
+	Truncated     bool              `json:"truncated"`
+	OriginalBytes int               `json:"original_bytes"`
+	Omitted       []Omission        `json:"omitted,omitempty"`
+	File          string            `json:"file,omitempty"`
+	Headers       map[string]string `json:"headers,omitempty"`
+	RequestID     string            `json:"request_id,omitempty"`
+	Took          int64             `json:"took_ms"`
+	Retries       int               `json:"retries"`
+	Hint          string            `json:"hint,omitempty"`
+	Request       *Preview          `json:"request,omitempty"` // of a dry run alone
+}
+
+// PageInfo tells of further pages.
+type PageInfo struct {
+	Next    string `json:"next,omitempty"` // for the argument page
+	HasMore bool   `json:"has_more"`
+	Total   *int   `json:"total,omitempty"`
+	Pages   int    `json:"pages"` // read for this answer
+}
+
+// A Preview is the request of a dry run, secrets masked.
+type Preview struct {
+	Method string            `json:"method"`
+	URL    string            `json:"url"`
+	Header map[string]string `json:"headers"`
+	Body   string            `json:"body,omitempty"`
+}
+
+// A Trace is what the audit keeps of a call, also of one that failed.
+type Trace struct {
+	Module, Method, Path string // Path without the values in it
+	Class                catalog.Class
+	Status               int
+	BytesIn, BytesOut    int64
+	Retries              int
+}
+
+// Execute does a call. Every refusal is a *coworker.Fault; another error is our
+// own failure.
+func (e *Engine) Execute(ctx context.Context, who coworker.Caller, call Call) (*Answer, Trace, error) {
+	began := e.now()
+	ctx, cancel := context.WithTimeout(ctx, callTime)
+	defer cancel()
+	x := &execution{Engine: e, who: who, call: call}
+	answer, err := x.do(ctx)
+	if err != nil {
+		if _, fault := coworker.AsFault(err); !fault && ctx.Err() != nil {
+			err = &coworker.Fault{Code: coworker.UpstreamError, Retry: x.class == catalog.Read, Hint: "the service took longer than 50 seconds; ask for less at a time"}
+		}
+		return nil, x.trace, err
+	}
+	answer.Took = e.now().Sub(began).Milliseconds()
+	answer.Retries = x.trace.Retries
+	return answer, x.trace, nil
+}
+
+// An execution is one call under way.
+type execution struct {
+	*Engine
+	who    coworker.Caller
+	call   Call
+	target catalog.Call
+	class  catalog.Class
+	module *catalog.Module
+	trace  Trace
+	tried  int
+	began  time.Time
+}
+
+func (x *execution) do(ctx context.Context) (*Answer, error) {
+	service, err := x.resolve()
+	if err != nil {
+		return nil, err
+	}
+	x.class = service.Classify(x.target)
+	x.trace = Trace{Module: x.target.Module, Method: x.target.Method, Path: template(service, x.target), Class: x.class}
+	if err := x.who.MayExecute(service.ID, coworker.Class(x.class)); err != nil {
+		return nil, err
+	}
+	if err := x.confirmed(service); err != nil {
+		return nil, err
+	}
+	connection, err := x.book.Connection(ctx, x.who, service.ID, x.call.Connection)
+	if err != nil {
+		return nil, err
+	}
+	p, err := prepare(service, connection)
+	if err != nil {
+		return nil, err
+	}
+	d, err := compose(service, x.module, p, x.target)
+	if err != nil {
+		return nil, err
+	}
+	if err := x.idempotent(service, d); err != nil {
+		return nil, err
+	}
+	bound := binding(p, x.target)
+	if x.call.Page != "" {
+		at, err := x.openCursor(x.call.Page, bound)
+		if err != nil {
+			return nil, err
+		}
+		if err := x.turn(service, d, at); err != nil {
+			return nil, err
+		}
+	}
+	if x.call.DryRun {
+		return x.preview(p, d)
+	}
+	return x.pages(ctx, p, d, bound)
+}
+
+// resolve checks the arguments and finds what is called.
+func (x *execution) resolve() (*catalog.Service, error) {
+	c := &x.call
+	service, ok := x.catalog.Service(c.Service)
+	if !ok {
+		return nil, x.unknown(c.Service)
+	}
+	var problems []coworker.Problem
+	problem := func(field, rule string) {
+		problems = append(problems, coworker.Problem{Field: field, Problem: rule})
+	}
+	if c.MaxBytes == 0 {
+		c.MaxBytes = BytesDefault
+	}
+	if c.MaxPages == 0 {
+		c.MaxPages = 1
+	}
+	if c.MaxBytes < BytesMin || c.MaxBytes > BytesMax {
+		problem("max_bytes", "must be from 1,024 to 262,144")
+	}
+	if c.MaxPages < 1 || c.MaxPages > PagesMax {
+		problem("max_pages", "must be from 1 to 10")
+	}
+	if len(c.IdempotencyKey) > keyMax || strings.ContainsFunc(c.IdempotencyKey, func(r rune) bool { return r < 0x21 || r > 0x7e }) {
+		problem("idempotency_key", "must be at most 255 printable ASCII characters without spaces")
+	}
+	if c.Module == "" && len(service.Modules) > 0 {
+		c.Module = service.Modules[0].ID
+	}
+	if len(problems) > 0 {
+		return nil, coworker.InvalidArguments(problems...)
+	}
+	x.target = catalog.Call{Module: c.Module, Method: c.Method, Path: c.Path, Query: c.Query, Body: c.Body}
+	if !service.Remote(x.target) {
+		x.target.Method = strings.ToUpper(c.Method)
+	}
+	if err := service.Admits(x.target); err != nil {
+		field, rule, _ := strings.Cut(err.Error(), ": ")
+		return nil, coworker.InvalidArguments(coworker.Problem{Field: field, Problem: rule})
+	}
+	x.module, _ = service.Module(x.target.Module)
+	return service, nil
+}
+
+func (x *execution) unknown(id string) error {
+	near := x.catalog.Nearest(id, 3)
+	hint := "list_services names every service"
+	if len(near) > 0 {
+		hint = "nearest: " + strings.Join(near, ", ")
+	}
+	return &coworker.Fault{Code: coworker.UnknownService, Hint: hint + ". Registered: " + strings.Join(x.catalog.IDs(), ", ")}
+}
+
+// confirmed holds calls that cannot be undone until somebody said so.
+func (x *execution) confirmed(service *catalog.Service) error {
+	if x.class != catalog.Irreversible || x.call.DryRun {
+		return nil
+	}
+	if x.call.NoConfirm || x.call.MustConfirm && !x.call.Confirm {
+		hint := "show this call to the person you work for; once they agree, repeat it with confirm: true"
+		if x.call.NoConfirm {
+			hint = "code cannot confirm for a person; make this call with connector_execute"
+		}
+		return &coworker.Fault{Code: coworker.ConfirmationRequired, Hint: hint, Details: struct {
+			Service string `json:"service"`
+			Module  string `json:"module"`
+			Method  string `json:"method"`
+			Path    string `json:"path,omitempty"`
+		}{service.ID, x.target.Module, x.target.Method, x.target.Path}}
+	}
+	return nil
+}
+
+// idempotent puts the caller's key where the service looks for it.
+func (x *execution) idempotent(service *catalog.Service, d *draft) error {
+	rule := service.Idempotency
+	if x.call.IdempotencyKey == "" {
+		return nil
+	}
+	if rule == nil || len(rule.Methods) > 0 && !slices.Contains(rule.Methods, d.method) {
+		return coworker.InvalidArguments(coworker.Problem{Field: "idempotency_key", Problem: "is not known to this service for this method; leave it out and do not repeat the call blindly"})
+	}
+	if rule.Max > 0 && len(x.call.IdempotencyKey) > rule.Max {
+		return coworker.InvalidArguments(coworker.Problem{Field: "idempotency_key", Problem: "is longer than the service takes", Allowed: rule.Max})
+	}
+	switch {
+	case rule.Header != "":
+		d.header.Set(rule.Header, x.call.IdempotencyKey)
+	case rule.Query != "":
+		d.query.Set(rule.Query, x.call.IdempotencyKey)
+	case rule.Body != "":
+		d.inBody(rule.Body, x.call.IdempotencyKey)
+	}
+	return nil
+}
+
+// turn moves a draft to another page, which must be of the same module.
+func (x *execution) turn(service *catalog.Service, d *draft, at *place) error {
+	base := *d.url
+	if err := at.apply(d); err != nil {
+		return err
+	}
+	if at.URL == "" {
+		return nil
+	}
+	root := base
+	if suffix := x.target.Path; suffix != "" {
+		cut, ok := strings.CutSuffix(base.EscapedPath(), escapedPath(suffix))
+		if !ok {
+			return foreignPage()
+		}
+		root.Path, root.RawPath = cut, ""
+	}
+	if !withinModule(service, x.target, &root, d.url) {
+		return foreignPage()
+	}
+	return nil
+}
+
+// template is a path with its values taken out, for the audit: parts that are
+// not spelled in the module's allow-list become "*".
+func template(service *catalog.Service, call catalog.Call) string {
+	if service.Remote(call) {
+		return ""
+	}
+	parts := strings.Split(call.Path, "/")
+	for i, part := range parts {
+		if strings.ContainsAny(part, "0123456789%@=") || len(part) > 40 {
+			parts[i] = "*"
+		}
+	}
+	return strings.Join(parts, "/")
+}

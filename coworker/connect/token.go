@@ -1,0 +1,217 @@
+package connect
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"innerloop/coworker"
+	"innerloop/coworker/catalog"
+)
+
+// tokens keeps access tokens in memory until they end. One exchange runs at a
+// time for each connection, and all that wait take its outcome.
+type tokens struct {
+	mu sync.Mutex
+	of map[string]*tokenOf
+}
+
+type tokenOf struct {
+	exchange sync.Mutex // held while one is under way
+	version  int64
+	value    string
+	until    time.Time
+	used     time.Time
+}
+
+const (
+	tokensMax   = 4096
+	tokenMargin = 30 * time.Second // before its end a token is no longer used
+	tokenLife   = 5 * time.Minute  // when nobody says
+	tokenAnswer = 256 << 10        // bytes
+)
+
+func exchanges(a *catalog.Auth) bool { return a.Token != nil }
+
+func (t *tokens) entry(id string, now time.Time) *tokenOf {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	e, ok := t.of[id]
+	if !ok {
+		if len(t.of) >= tokensMax {
+			oldest := ""
+			for other, o := range t.of {
+				if oldest == "" || o.used.Before(t.of[oldest].used) {
+					oldest = other
+				}
+			}
+			delete(t.of, oldest)
+		}
+		e = &tokenOf{}
+		t.of[id] = e
+	}
+	e.used = now
+	return e
+}
+
+// token returns the access token of a connection, exchanged anew when there is
+// none, when it ends, or when it was made from another version of the
+// credential. refused is a token that the service did not take.
+func (e *Engine) token(ctx context.Context, p *prepared, refused string) (string, error) {
+	entry := e.tokens.entry(p.ID, e.now())
+	entry.exchange.Lock()
+	defer entry.exchange.Unlock()
+	if entry.value != "" && entry.version == p.Version && entry.value != refused && e.now().Add(tokenMargin).Before(entry.until) {
+		return entry.value, nil
+	}
+	value, life, err := e.exchange(ctx, p)
+	if err != nil {
+		return "", err
+	}
+	entry.value, entry.version, entry.until = value, p.Version, e.now().Add(life)
+	return value, nil
+}
+
+func (e *Engine) exchange(ctx context.Context, p *prepared) (string, time.Duration, error) {
+	t := p.auth.Token
+	template := t.URL
+	if p.Test && t.TestURL != "" {
+		template = t.TestURL
+	}
+	address, err := p.address(template)
+	if err != nil {
+		return "", 0, err
+	}
+	r, err := e.tokenRequest(ctx, p, address)
+	if err != nil {
+		return "", 0, err
+	}
+	answer, err := e.clients(p.Networks, p.BaseURL).Do(r)
+	if err != nil {
+		return "", 0, e.unreachable(err, p)
+	}
+	defer func() { _ = answer.Body.Close() }()
+	raw, err := io.ReadAll(io.LimitReader(answer.Body, tokenAnswer))
+	if err != nil {
+		return "", 0, e.unreachable(err, p)
+	}
+	var body any
+	_ = json.Unmarshal(raw, &body) // a failure has no token in it either
+	value, _ := find(body, orText(t.Access, "$.access_token"))
+	text := plain(value)
+	if answer.StatusCode/100 != 2 || text == "" {
+		return "", 0, e.refusedToken(ctx, p, answer.StatusCode, raw, body)
+	}
+	if t.Rotates {
+		if next, _ := find(body, "$.refresh_token"); plain(next) != "" {
+			renewed, err := e.book.Renew(ctx, p.ID, p.Version, "refresh_token", plain(next))
+			if err != nil {
+				return "", 0, err
+			}
+			p.Connection = renewed
+		}
+	}
+	life := time.Duration(t.Lifetime)
+	if told, ok := find(body, orText(t.Expires, "$.expires_in")); ok {
+		if seconds, err := strconv.ParseFloat(plain(told), 64); err == nil && seconds > 0 && seconds < 1e8 {
+			life = time.Duration(seconds * float64(time.Second))
+		}
+	}
+	if life == 0 {
+		life = tokenLife
+	}
+	return text, life, nil
+}
+
+func (e *Engine) tokenRequest(ctx context.Context, p *prepared, address *url.URL) (*http.Request, error) {
+	t := p.auth.Token
+	fields := map[string]any{}
+	form := url.Values{}
+	for name, template := range t.Fields {
+		text, missing := expand(template, p.values)
+		if missing != "" {
+			return nil, unusable("the value " + missing + " is missing")
+		}
+		fields[name] = text
+		form.Set(name, text)
+	}
+	var body io.Reader
+	contentType := ""
+	switch t.Send {
+	case "json":
+		raw, err := encodeJSON(fields)
+		if err != nil {
+			return nil, err
+		}
+		body, contentType = bytes.NewReader(raw), "application/json"
+	case "query":
+		address.RawQuery = form.Encode()
+	default:
+		body, contentType = strings.NewReader(form.Encode()), "application/x-www-form-urlencoded"
+	}
+	r, err := http.NewRequestWithContext(ctx, orText(t.Method, http.MethodPost), address.String(), body)
+	if err != nil {
+		return nil, unusable("its token address is none")
+	}
+	r.Header.Set("Accept", "application/json")
+	r.Header.Set("User-Agent", "innerloop")
+	if contentType != "" {
+		r.Header.Set("Content-Type", contentType)
+	}
+	if t.Basic != "" {
+		text, _ := expand(t.Basic, p.values)
+		r.Header.Set("Authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte(text)))
+	}
+	with := map[string]string{"uuid": uuid()}
+	for name, value := range p.values {
+		with[name] = value
+	}
+	for name, template := range t.Headers {
+		text, _ := expand(template, with)
+		r.Header.Set(name, text)
+	}
+	return r, nil
+}
+
+// refusedToken tells a credential that is no longer good from a service that
+// is not well (RFC 6749 section 5.2).
+func (e *Engine) refusedToken(ctx context.Context, p *prepared, status int, raw []byte, body any) error {
+	word, _ := find(body, "$.error")
+	gone := plain(word) == "invalid_grant" || plain(word) == "invalid_client" || plain(word) == "unauthorized_client" ||
+		status == http.StatusUnauthorized || status == http.StatusForbidden
+	if !gone && status != http.StatusBadRequest {
+		return e.upstream(p, status, nil, raw, body, 0)
+	}
+	if err := e.book.Broken(ctx, p.ID, p.Version); err != nil {
+		return err
+	}
+	return &coworker.Fault{
+		Code: coworker.NotConnected, Message: "The service no longer takes this credential.",
+		Hint: "ask whoever manages the connections to connect the service again", Details: reason{"revoked"},
+	}
+}
+
+func orText(text, fallback string) string {
+	if text != "" {
+		return text
+	}
+	return fallback
+}
+
+func uuid() string {
+	var b [16]byte
+	_, _ = rand.Read(b[:]) // never fails
+	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
+	s := hex.EncodeToString(b[:])
+	return s[:8] + "-" + s[8:12] + "-" + s[12:16] + "-" + s[16:20] + "-" + s[20:]
+}
