@@ -27,7 +27,8 @@ func TestHowEachKindOfCallIsSent(t *testing.T) {
 		"a raw token in a header": {
 			connect.Call{Service: "wildberries", Module: "statistics", Method: "get", Path: "/api/v1/supplier/orders", Query: map[string]any{"dateFrom": "2026-11-01", "flag": json.Number("1")}},
 			"GET https://statistics-api.wildberries.ru/api/v1/supplier/orders?dateFrom=2026-11-01&flag=1",
-			map[string]string{"Authorization": secret}, "",
+			map[string]string{"Authorization": secret},
+			"",
 		},
 		"two headers": {
 			connect.Call{Service: "ozon", Method: "POST", Path: "/v3/product/list", Body: map[string]any{"filter": map[string]any{"visibility": "ALL"}, "limit": json.Number("10")}},
@@ -42,12 +43,14 @@ func TestHowEachKindOfCallIsSent(t *testing.T) {
 		"a remote method in an envelope": {
 			connect.Call{Service: "yandex_direct", Method: "campaigns.get", Body: map[string]any{"FieldNames": []any{"Id"}}},
 			"POST https://api.direct.yandex.com/json/v5/campaigns",
-			map[string]string{"Authorization": "Bearer " + secret}, `{"method":"get","params":{"FieldNames":["Id"]}}`,
+			map[string]string{"Authorization": "Bearer " + secret},
+			`{"method":"get","params":{"FieldNames":["Id"]}}`,
 		},
 		"names in other letters, and basic": {
 			connect.Call{Service: "onec", Method: "Catalog_Номенклатура", Body: map[string]any{"$top": json.Number("5")}},
 			"GET https://one.acme.example/base/odata/standard.odata/Catalog_%D0%9D%D0%BE%D0%BC%D0%B5%D0%BD%D0%BA%D0%BB%D0%B0%D1%82%D1%83%D1%80%D0%B0?%24format=json&%24top=5",
-			map[string]string{"Authorization": "Basic cm9ib3Q6UzNjcjN0LXBsYW50ZWQvdmFsdWUrMDEyMzQ1Njc4OQ=="}, "",
+			map[string]string{"Authorization": "Basic cm9ib3Q6UzNjcjN0LXBsYW50ZWQvdmFsdWUrMDEyMzQ1Njc4OQ=="},
+			"",
 		},
 		"a key of OData v3": {
 			connect.Call{Service: "onec", Method: "Document_Заказ.get", Body: map[string]any{"key": "0a1b2c3d-0000-0000-0000-000000000001"}},
