@@ -63,6 +63,27 @@ func TestClassesOfServices(t *testing.T) {
 		{"cdek", "api", "POST", "/calculator/tarifflist", Read},
 		{"cdek", "api", "POST", "/orders", Irreversible},
 		{"cdek", "api", "DELETE", "/orders/1", Irreversible},
+		{"yookassa", "api", "GET", "/payments", Read},
+		{"yookassa", "api", "POST", "/payments/1/cancel", Irreversible},
+		{"yookassa", "api", "POST", "/refunds", Irreversible},
+		{"yookassa", "api", "POST", "/webhooks", Write},
+		{"hh", "api", "GET", "/negotiations/response", Read},
+		{"hh", "api", "POST", "/calls/transcripts/search", Read},
+		{"hh", "api", "PUT", "/negotiations/discard/1", Irreversible},
+		{"hh", "api", "POST", "/negotiations/read", Write},
+		{"hh", "api", "POST", "/vacancies", Irreversible},
+		{"hh", "api", "POST", "/vacancies/drafts", Write},
+		{"hh", "api", "DELETE", "/employers/1/vacancies/hidden/2", Write},
+		{"github", "api", "POST", "/repos/a/b/issues", Write},
+		{"github", "api", "PUT", "/repos/a/b/pulls/1/merge", Irreversible},
+		{"github", "api", "PATCH", "/repos/a/b", Irreversible},
+		{"github", "api", "PATCH", "/repos/a/b/issues/1", Write},
+		{"github", "api", "DELETE", "/user/starred/a/b", Write},
+		{"github", "api", "DELETE", "/repos/a/b", Irreversible},
+		{"github", "uploads", "POST", "/repos/a/b/releases/1/assets", Irreversible},
+		{"gitlab", "api", "PUT", "/projects/1/merge_requests/2/merge", Irreversible},
+		{"gitlab", "api", "PUT", "/projects/1/merge_requests/2", Write},
+		{"gitlab", "api", "POST", "/projects/1/ci/lint", Read},
 	} {
 		service, ok := catalog.Service(row.service)
 		if !ok {
@@ -94,6 +115,11 @@ func TestCallsThatAreNotAdmitted(t *testing.T) {
 		{"yandex_metrika", "reports", "POST", "/data"},
 		{"dadata", "profile", "GET", "/"},
 		{"onec", "odata", "GET", "//evil.example/x"},
+		{"hh", "api", "POST", "/token"},
+		{"yookassa", "api", "PATCH", "/payments/1"},
+		{"github", "api", "POST", "/credentials/revoke"},
+		{"github", "uploads", "GET", "/repos/a/b/releases/1/assets"},
+		{"gitlab", "api", "GET", "/projects/a%2Fb"},
 	} {
 		service, _ := catalog.Service(row.service)
 		if service.Admits(Call{Module: row.module, Method: row.method, Path: row.path}) == nil {
