@@ -152,7 +152,12 @@ func TestVerifierLinks(t *testing.T) {
 	for _, resource := range listed.Resources {
 		follow(resource.URI, v.resource(modern, resource.URI, resource.MimeType))
 	}
-	for _, path := range []string{"/.well-known/ai-catalog.json", "/mcp/server-card", "/.well-known/security.txt"} {
+	var manifest discoveryManifest
+	v.read(v.do(http.MethodGet, v.url+"/skill.json", nil).body, &manifest)
+	for _, path := range []string{
+		"/.well-known/ai-catalog.json", "/mcp/server-card", "/.well-known/mcp/server-card.json", "/.well-known/security.txt", "/openapi.json",
+		"/docs/v" + manifest.Version + "/agent-guide.md", "/docs/v" + manifest.Version + "/a2a-contract.json",
+	} {
 		follow(path, string(v.do(http.MethodGet, v.url+path, nil).body))
 	}
 	if len(followed) < 15 {

@@ -216,8 +216,8 @@ func (v verifier) skills(era string) {
 		if skill.Frontmatter.Name != threeSkills[i] || skill.URI != "skill://"+threeSkills[i]+"/SKILL.md" || len(skill.Frontmatter.Metadata) != 2 {
 			v.Errorf("%s: skill %d is %s", era, i, raw)
 		}
-		if !strings.HasPrefix(string(raw), `{"uri":"`+skill.URI+`","frontmatter":{"name":`) {
-			v.Errorf("%s: the keys of %s come in another order", era, raw)
+		if got := v.order(raw); got != "uri frontmatter name description license metadata version homepage resources"+strings.Repeat(" uri digest size", len(skill.Resources)) {
+			v.Errorf("%s: the keys of %s come in another order: %s", era, skill.URI, got)
 		}
 		var one struct{ Skill json.RawMessage }
 		v.result(era, "skills/get", map[string]any{"uri": skill.URI}, &one)

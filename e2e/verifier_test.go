@@ -143,6 +143,37 @@ func (v verifier) read(text []byte, into any) {
 	}
 }
 
+// order names the keys of an object and of those within it, as they are written.
+func (v verifier) order(text json.RawMessage) string {
+	v.Helper()
+	var keys []string
+	d := json.NewDecoder(bytes.NewReader(text))
+	var objects []bool // those that are open, and lists as false
+	key := false
+	for {
+		token, err := d.Token()
+		if err == io.EOF {
+			return strings.Join(keys, " ")
+		}
+		if err != nil {
+			v.Fatal(err)
+		}
+		switch token {
+		case json.Delim('{'), json.Delim('['):
+			objects = append(objects, token == json.Delim('{'))
+		case json.Delim('}'), json.Delim(']'):
+			objects = objects[:len(objects)-1]
+		default:
+			if key {
+				keys = append(keys, token.(string))
+				key = false
+				continue
+			}
+		}
+		key = len(objects) > 0 && objects[len(objects)-1]
+	}
+}
+
 // keys compares the members of an object with the exact set.
 func (v verifier) keys(what string, object json.RawMessage, names string) {
 	v.Helper()

@@ -15,8 +15,14 @@ func TestHolding(t *testing.T) {
 		amount, share int
 		want          Refusal
 	}{
-		{a, 4, 6, Granted}, {a, 3, 6, NetworkFull}, {a, 2, 6, Granted}, {b, 5, 6, AllFull}, {b, 4, 6, Granted},
-		{Network{}, 1, 6, AllFull}, {a, 1, 0, AllFull}, {a, 0, 6, Granted},
+		{a, 4, 6, Granted},
+		{a, 3, 6, NetworkFull},
+		{a, 2, 6, Granted},
+		{b, 5, 6, AllFull},
+		{b, 4, 6, Granted},
+		{Network{}, 1, 6, AllFull},
+		{a, 1, 0, AllFull},
+		{a, 0, 6, Granted},
 	} {
 		if got := h.Take(step.network, step.amount, step.share); got != step.want {
 			t.Errorf("step %d: %d, want %d", i, got, step.want)
