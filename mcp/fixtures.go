@@ -53,6 +53,7 @@ func (d *Door) addFixtures(core *server.MCPServer) error {
 	}
 	d.fixtureResources(core)
 	d.fixturePrompts(core)
+	d.fixtureInput(core)
 	return d.fixtureWork(core)
 }
 
