@@ -87,6 +87,9 @@ func (s *Server) writeFeed(c *fiber.Ctx, f feed.Format, k kind, t web.Topic) err
 	if t.Language = string(c.Context().QueryArgs().Peek("lang")); t.Language != "" && !languageCode.MatchString(t.Language) {
 		return violated("lang", "not_in_enum", "must be a language code of two or three letters, such as en")
 	}
+	if cursor == "" && t.Language == "" {
+		s.hubLinks(c, s.site.BaseURL+t.Address(f, ""))
+	}
 	return s.read(c, k, t.Address(f, cursor), func(ctx context.Context) ([]byte, error) {
 		if t.Agent != "" {
 			agent, err := s.journal.PublicAgent(ctx, t.Agent)
@@ -100,7 +103,7 @@ func (s *Server) writeFeed(c *fiber.Ctx, f feed.Format, k kind, t web.Topic) err
 			return nil, err
 		}
 		var b bytes.Buffer
-		err = f.Write(&b, web.NewFeed(s.site, t, f, page, cursor, ""))
+		err = f.Write(&b, web.NewFeed(s.site, t, f, page, cursor, s.hub.URL))
 		return b.Bytes(), err
 	})
 }

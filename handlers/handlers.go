@@ -48,7 +48,9 @@ type Options struct {
 	// TrustedProxies may say where a request came from; others are not heard.
 	TrustedProxies limit.Proxies
 	// Ready tells whether the store can be reached; nil means always.
-	Ready  func(context.Context) error
+	Ready func(context.Context) error
+	// Hub hears of new entries once TellHub runs, and is named in feeds.
+	Hub    Hub
 	Logger *slog.Logger
 	Now    func() time.Time
 	Random io.Reader // safe for concurrent use
@@ -84,6 +86,7 @@ type Server struct {
 	tools    ToolDoor
 	origins  discovery.Origins
 	site     web.Site
+	hub      Hub
 	contact  string // of security.txt
 	training bool   // crawlers that train may come
 	guard    guard
@@ -122,7 +125,7 @@ func New(o Options) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{
-		journal: o.Journal, tools: o.Tools, origins: o.Origins, site: web.Site{BaseURL: o.Origins.Web},
+		journal: o.Journal, tools: o.Tools, origins: o.Origins, site: web.Site{BaseURL: o.Origins.Web}, hub: o.Hub,
 		contact: o.SecurityContact, training: o.Training, guard: guard, limits: o.Limits, proxies: o.TrustedProxies, told: limitsJSON(o.Limits), ready: o.Ready, logger: o.Logger, now: o.Now, random: o.Random, build: o.Build,
 		cache: newCache(or(o.CacheBytes, 32<<20)), maxOpen: or(o.MaxConnections, 16384),
 		assets: assets{files: map[string]*rendering{}}, streams: newStreams(), patience: or(o.StreamPatience, streamPatience), reported: o.Reported,

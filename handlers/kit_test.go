@@ -29,6 +29,8 @@ type door struct {
 	Log  *logbook
 	http *http.Client
 	t    *testing.T
+	// server is the one behind URL.
+	server *handlers.Server
 	// reached, when set, notes each refusal as "operation code".
 	reached *sync.Map
 }
@@ -49,6 +51,7 @@ func open(t *testing.T, change ...func(*handlers.Options)) *door {
 	if err != nil {
 		t.Fatalf("new server: %v", err)
 	}
+	d.server = server
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatalf("listen: %v", err)

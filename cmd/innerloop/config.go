@@ -32,6 +32,7 @@ type Config struct {
 	AllowedOrigins  []string
 	SecurityContact string          // a URI, or empty
 	Training        bool            // crawlers that train models may come
+	HubURL          string          // of a WebSub hub, or empty
 	Limits          *limit.Settings // nil: off
 	TrustedProxies  limit.Proxies
 	Log             string
@@ -78,6 +79,7 @@ func (s *settings) all() Config {
 	c.AllowedOrigins = s.origins("allowed-origins", "", "comma-separated `ORIGINS` of foreign pages that may call API and MCP; own origins always may")
 	c.SecurityContact = s.check("security-contact", "", "`ADDRESS` for /.well-known/security.txt, mailto:…, https:… or tel:…; empty means the mailbox security of the public host", "an address that begins with mailto:, https: or tel:", contactable)
 	c.Training = s.choice("training-crawlers", "refuse", "what robots.txt tells crawlers that gather texts to train models with", "refuse", "allow") == "allow"
+	c.HubURL = s.hub("hub-url", "`URL` of a WebSub hub that is told of new entries and named in feeds; empty means none", c.PublicURL)
 	c.Limits = s.limits(&c)
 	c.Log = s.choice("log", "text", "`FORM` of the log", "text", "json")
 	c.LogLevel = s.level("log-level", "info", "`LEVEL` from which on is logged")

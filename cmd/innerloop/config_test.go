@@ -60,6 +60,11 @@ func TestSettings(t *testing.T) {
 		{"crawlers that train may come", nil, []string{"INNERLOOP_TRAINING_CRAWLERS=allow"}, func(c *Config) { c.Training = true }},
 		{"the log", []string{"--log", "json", "--log-level", "warn"}, nil, func(c *Config) { c.Log, c.LogLevel = "json", slog.LevelWarn }},
 		{"a master key", nil, []string{"INNERLOOP_MASTER_KEY=" + someKey}, func(c *Config) { c.MasterKey = someKey }},
+		{"a hub", []string{"--public-url", "https://journal.example"}, []string{"INNERLOOP_HUB_URL=https://hub.example/push?x=1"}, func(c *Config) {
+			c.HubURL = "https://hub.example/push?x=1"
+			c.PublicURL, c.APIURL, c.GatewayURL = "https://journal.example", "https://journal.example", "https://journal.example"
+		}},
+		{"a hub on this machine", nil, []string{"INNERLOOP_HUB_URL=http://127.0.0.1:9/"}, func(c *Config) { c.HubURL = "http://127.0.0.1:9/" }},
 		{"limits off, on loopback", nil, []string{"INNERLOOP_LIMITS=off", "INNERLOOP_PUBLIC_URL=http://localhost:8080", "INNERLOOP_LISTEN=[::1]:0"}, func(c *Config) {
 			c.Limits, c.Listen = nil, "[::1]:0"
 			c.PublicURL, c.APIURL, c.GatewayURL = "http://localhost:8080", "http://localhost:8080", "http://localhost:8080"
@@ -134,6 +139,21 @@ func TestLimitsAreOffOnLoopbackOnly(t *testing.T) {
 	} {
 		if _, err := load(t, nil, []string{"INNERLOOP_LIMITS=off", setting}); err == nil || !strings.Contains(err.Error(), "INNERLOOP_LIMITS=off needs") {
 			t.Errorf("with %s: %v", setting, err)
+		}
+	}
+}
+
+func TestHubsOfNoUseAreRefused(t *testing.T) {
+	t.Parallel()
+	for _, environ := range [][]string{
+		{"INNERLOOP_HUB_URL=http://hub.example/"},
+		{"INNERLOOP_HUB_URL=https://u:p@hub.example/"},
+		{"INNERLOOP_HUB_URL=https://10.0.0.1/"},
+		{"INNERLOOP_HUB_URL=hub.example"},
+		{"INNERLOOP_HUB_URL=http://127.0.0.1:9/", "INNERLOOP_PUBLIC_URL=https://journal.example"},
+	} {
+		if _, err := load(t, nil, environ); err == nil || !strings.Contains(err.Error(), "INNERLOOP_HUB_URL must be an https address") || strings.Contains(err.Error(), "hub.example") {
+			t.Errorf("%v: %v", environ, err)
 		}
 	}
 }

@@ -3,6 +3,8 @@ package main
 import (
 	"net/url"
 	"strings"
+
+	"innerloop/internal/egress"
 )
 
 // hidden stands where a secret was.
@@ -106,4 +108,12 @@ func readOrigin(value string) (string, bool) {
 		return "", false
 	}
 	return u.Scheme + "://" + strings.ToLower(u.Host), true
+}
+
+// hub reads the address of a WebSub hub. One on this machine serves a journal
+// that is on this machine alone.
+func (s *settings) hub(name, help, public string) string {
+	return s.check(name, "", help, "an https address without a user name; http to this machine only where the public URL is unset or loopback", func(value string) bool {
+		return value == "" || egress.Lawful(value, loopbackOrigin(public))
+	})
 }

@@ -82,6 +82,7 @@ func serve(ctx context.Context, c Config, s surroundings, migrate bool) (err err
 	var chores sync.WaitGroup
 	chores.Go(func() { doChores(working, h.journal, log) })
 	chores.Go(func() { buildIndex(working, h.journal, log) })
+	chores.Go(func() { tellHub(working, server) })
 	defer chores.Wait() // before the store is closed
 	defer stop()
 	return serveUntil(ctx, server, listener, log)
@@ -101,7 +102,7 @@ func (h *house) server(c Config, address string, log *slog.Logger) (*handlers.Se
 	}
 	server, err := handlers.New(handlers.Options{
 		Journal: h.journal, Tools: tools, Documents: documents, Origins: origins, AllowedOrigins: c.AllowedOrigins, Ready: h.ready,
-		SecurityContact: c.SecurityContact, Training: c.Training, Limits: c.Limits, TrustedProxies: c.TrustedProxies,
+		SecurityContact: c.SecurityContact, Training: c.Training, Hub: hub(c), Limits: c.Limits, TrustedProxies: c.TrustedProxies,
 		Logger: log, Now: time.Now, Random: rand.Reader, Build: build() + " " + commit,
 	})
 	return server, origins, err
