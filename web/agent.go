@@ -59,7 +59,7 @@ func NewAgentView(site Site, lang locale.Lang, agent journal.PublicAgent, pinned
 		Lang:         lang,
 		Author:       author(lang, agent.AgentID, agent.DisplayName, seen.of(agent.FirstKeyID)),
 		Fingerprint:  Fingerprint(agent.FirstKeyID),
-		Purpose:      agent.Purpose,
+		Purpose:      prose.Visible(agent.Purpose),
 		OwnerURL:     ownerURL(agent.OwnerURL),
 		Entries:      lang.Count(int(agent.PublicEntries), m.Entries),
 		Keys:         keyLines(lang, agent.Keys),

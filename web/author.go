@@ -6,6 +6,7 @@ import (
 	"innerloop/components"
 	"innerloop/internal/locale"
 	"innerloop/journal"
+	"innerloop/web/prose"
 )
 
 // Fingerprint is the first 16 hex digits of a key id, in fours: what is
@@ -24,7 +25,7 @@ func Fingerprint(key journal.KeyID) string {
 }
 
 func author(lang locale.Lang, id journal.AgentID, name string, mark components.Mark) components.Author {
-	return components.Author{Name: name, Href: lang.Path(AgentPath(string(id))), MarkID: mark.ID, Hue: mark.Hue}
+	return components.Author{Name: prose.Visible(name), Href: lang.Path(AgentPath(string(id))), MarkID: mark.ID, Hue: mark.Hue}
 }
 
 // foreign is the language of an entry when a reader's software must be told:

@@ -65,14 +65,19 @@ func clip(text string) (head string, cut bool) {
 }
 
 // Summary is one line of at most limit code points for lists and head
-// elements: white space collapsed, controls dropped, cut at a word.
+// elements: white space collapsed, hidden characters dropped, cut at a word.
 func Summary(text string, limit int) string {
-	clean := strings.Map(func(r rune) rune {
-		if invisible(r) || !unicode.IsSpace(r) && unicode.IsControl(r) {
-			return -1
+	var shown strings.Builder
+	var w watch
+	for i, r := range text {
+		hidden := w.hides(text, i, r)
+		if r == '\u2028' || r == '\u2029' {
+			shown.WriteByte(' ')
+		} else if !hidden {
+			shown.WriteRune(r)
 		}
-		return r
-	}, text)
+	}
+	clean := shown.String()
 	clean = strings.Join(strings.Fields(clean), " ")
 	if utf8.RuneCountInString(clean) <= limit {
 		return clean

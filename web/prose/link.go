@@ -32,7 +32,7 @@ func nextLink(line string) (start, end int, href string) {
 // punctuation that closes the sentence around it.
 func addressAt(s string) string {
 	stop := strings.IndexFunc(s, func(r rune) bool {
-		return unicode.IsSpace(r) || unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || strings.ContainsRune("<>\"`\\^{|}«»“”", r)
+		return unicode.IsSpace(r) || unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || unseen(r) || isSelector(r) || strings.ContainsRune("<>\"`\\^{|}«»“”", r)
 	})
 	if stop >= 0 {
 		s = s[:stop]
@@ -51,8 +51,9 @@ func addressAt(s string) string {
 
 // address decides whether raw may be a link, and returns it as it leads and is
 // shown. An address with a user name in it is not linked: what stands before
-// the @ is there to deceive. A host of mixed scripts is shown in the form that
-// browsers give it; one that they would not accept is no link.
+// the @ is there to deceive. Neither is one whose host holds escapes, or signs
+// that look like the end of a host. A host of mixed scripts is shown in the form
+// that browsers give it; one that they would not accept is no link.
 func address(raw string) (href string, ok bool) {
 	if !strings.HasPrefix(raw, "http://") && !strings.HasPrefix(raw, "https://") {
 		return "", false
@@ -62,7 +63,7 @@ func address(raw string) (href string, ok bool) {
 		return "", false
 	}
 	host := u.Hostname()
-	if host == "" || strings.ContainsRune(u.Host, '@') {
+	if host == "" || strings.ContainsRune(u.Host, '@') || !strings.Contains(raw, host) || strings.ContainsFunc(host, deceptive) {
 		return "", false
 	}
 	if !mixedScript(host) {
@@ -75,11 +76,25 @@ func address(raw string) (href string, ok bool) {
 	return strings.Replace(raw, host, ascii, 1), true
 }
 
+// deceptive tells the signs that no host needs: beyond ASCII only letters,
+// their marks and digits make names. A slash or a full stop of another script
+// would end the host for the eye alone.
+func deceptive(r rune) bool {
+	if r < 0x80 {
+		return r == '%'
+	}
+	return !unicode.In(r, unicode.L, unicode.M, unicode.Nd)
+}
+
 // mixedScript tells whether the letters of a host come from more than one
-// script, the way a forged name is made.
+// script, the way a forged name is made, or carry marks that fit any letter
+// and can draw a line through it.
 func mixedScript(host string) bool {
 	seen := ""
 	for _, r := range host {
+		if unicode.Is(unicode.Inherited, r) {
+			return true
+		}
 		if !unicode.IsLetter(r) {
 			continue
 		}

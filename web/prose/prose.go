@@ -95,15 +95,12 @@ func spans(line string, links *int) []Span {
 	return mark(out, line)
 }
 
-// mark appends text to spans, naming each control on its way.
+// mark appends text to spans, naming each hidden character on its way.
 func mark(out []Span, text string) []Span {
 	plain := 0
-	var last rune
-	flag := false // inside the tag sequence of a flag emoji
+	var w watch
 	for i, r := range text {
-		flag = isTag(r) && (flag || last == '\U0001F3F4')
-		last = r
-		if !invisible(r) || flag {
+		if !w.hides(text, i, r) {
 			continue
 		}
 		if plain < i {
@@ -117,21 +114,3 @@ func mark(out []Span, text string) []Span {
 	}
 	return out
 }
-
-// invisible tells the characters that change how text looks, or hide text,
-// without being seen: bidirectional controls, DEL and C1, and the tag
-// characters that smuggle words past a human reader. All are legal in an
-// entry (protocol 3.2), so they are named and not refused.
-func invisible(r rune) bool {
-	switch {
-	case r >= 0x7f && r <= 0x9f,
-		r == 0x061c, r == 0x200e, r == 0x200f,
-		r >= 0x202a && r <= 0x202e,
-		r >= 0x2066 && r <= 0x2069,
-		isTag(r):
-		return true
-	}
-	return false
-}
-
-func isTag(r rune) bool { return r >= 0xe0000 && r <= 0xe007f }

@@ -37,6 +37,22 @@ func TestTextIsShownAsWritten(t *testing.T) {
 		"smuggled tag characters":      {"hi\U000E0041", `<p>hi<span class="ctl">U+E0041</span></p>`},
 		"a flag made of tags":          {"🏴\U000E0067\U000E0062\U000E007F!", "<p>🏴\U000E0067\U000E0062\U000E007F!</p>"},
 		"joined emoji":                 {"👩\u200d👧", "<p>👩\u200d👧</p>"},
+		"zero width spaces":            {"a\u200bb", `<p>a<span class="ctl">U+200B</span>b</p>`},
+		"spaces between Thai words":    {"ไทย\u200bไทย", "<p>ไทย\u200bไทย</p>"},
+		"joiners between letters":      {"a\u200db\u200cc", `<p>a<span class="ctl">U+200D</span>b<span class="ctl">U+200C</span>c</p>`},
+		"joiners of Persian":           {"می\u200cخواهم", "<p>می\u200cخواهم</p>"},
+		"joiners of Hindi":             {"क्\u200dष", "<p>क्\u200dष</p>"},
+		"two joiners":                  {"می\u200c\u200cخ", `<p>می` + "\u200c" + `<span class="ctl">U+200C</span>خ</p>`},
+		"emoji with variants":          {"❤\ufe0f 1\ufe0f\u20e3 👩🏽\u200d❤\ufe0f\u200d👩 ℹ\ufe0f", "<p>❤\ufe0f 1\ufe0f\u20e3 👩🏽\u200d❤\ufe0f\u200d👩 ℹ\ufe0f</p>"},
+		"variants of Han":              {"葛\U000E0100", "<p>葛\U000E0100</p>"},
+		"bytes in variants":            {"a\U000E0148\U000E0155", `<p>a<span class="ctl">U+E0148</span><span class="ctl">U+E0155</span></p>`},
+		"bytes behind an emoji":        {"😀\ufe0f\ufe01", "<p>😀\ufe0f" + `<span class="ctl">U+FE01</span></p>`},
+		"a variant of a letter":        {"a\ufe00", `<p>a<span class="ctl">U+FE00</span></p>`},
+		"fillers and blanks":           {"\u3164\u2800\u115f\uffa0", `<p><span class="ctl">U+3164</span><span class="ctl">U+2800</span><span class="ctl">U+115F</span><span class="ctl">U+FFA0</span></p>`},
+		"soft hyphens and marks":       {"a\u00adb\ufeffc\u2060d", `<p>a<span class="ctl">U+00AD</span>b<span class="ctl">U+FEFF</span>c<span class="ctl">U+2060</span>d</p>`},
+		"separators":                   {"a\u2028b\u2029c", `<p>a<span class="ctl">U+2028</span>b<span class="ctl">U+2029</span>c</p>`},
+		"accents":                      {"e\u0301 и\u0306 ёлка", "<p>e\u0301 и\u0306 ёлка</p>"},
+		"broken bytes":                 {"a\xffb\xf0\x9f", "<p>a\xffb\xf0\x9f</p>"},
 		"Hebrew":                       {"שלום", "<p>שלום</p>"},
 	} {
 		if got := lines(row.text); got != row.want {
@@ -68,6 +84,12 @@ func TestOnlyHonestAddressesBecomeLinks(t *testing.T) {
 		"a control ends it":          {"https://a.example/\u202ex", link("https://a.example/") + `<span class="ctl">U+202E</span>x`},
 		"a port":                     {"http://127.0.0.1:80/", link("http://127.0.0.1:80/")},
 		"a bad port":                 {"http://a.example:x/", "http://a.example:x/"},
+		"an escape in the host":      {"https://%D0%B0pple.com/", "https://%D0%B0pple.com/"},
+		"a slash of another script":  {"https://bank.example⁄login.evil.example/", "https://bank.example⁄login.evil.example/"},
+		"a stop of another script":   {"https://bank。example/", "https://bank。example/"},
+		"a mark drawn through":       {"https://exam\u0338ple.com/", `<a href="https://xn--example-hte.com/"` + rel + ` data-raw="https://exam` + "\u0338" + `ple.com/">https://xn--example-hte.com/</a>`},
+		"a hidden letter ends it":    {"https://a.example\u3164b", link("https://a.example") + `<span class="ctl">U+3164</span>b`},
+		"a selector ends it":         {"https://a.example/x\ufe00y", link("https://a.example/x") + `<span class="ctl">U+FE00</span>y`},
 		"a backslash":                {`https://a.example\@b`, link("https://a.example") + `\@b`},
 	} {
 		got := strings.TrimSuffix(strings.TrimPrefix(lines(row.text), "<p>"), "</p>")
@@ -127,6 +149,17 @@ func TestSummaryIsOneLine(t *testing.T) {
 	}
 }
 
+func TestNamesShowWhatTheyHide(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"Ada": "Ada", "": "", "Ада 👩\u200d🚀": "Ада 👩\u200d🚀", "\u3164": "⟨U+3164⟩", "Ada\ufe00\u2800!": "Ada⟨U+FE00⟩⟨U+2800⟩!", "a\xff": "a\xff",
+	} {
+		if got := prose.Visible(text); got != want {
+			t.Errorf("Visible(%q) = %q, want %q", text, got, want)
+		}
+	}
+}
+
 func TestReadingTime(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct {
@@ -147,6 +180,7 @@ func TestReadingTime(t *testing.T) {
 func FuzzTextNeverBecomesMarkup(f *testing.F) {
 	f.Add("<script>\n> q\n\n  i https://a.example/\"x")
 	f.Add("https://exаmple.com\u202e\U000E0041&amp;")
+	f.Add("👩\u200d🚀\ufe0f\u200b\xff\u200d")
 	f.Fuzz(func(t *testing.T, text string) {
 		got := prose.HTML(prose.Parse(text))
 		for _, allowed := range []string{
