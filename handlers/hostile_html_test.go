@@ -66,16 +66,16 @@ func inert(t *testing.T, what string, page *html.Node, harmless skeleton) {
 			switch a.Key {
 			case "href", "src", "action", "formaction", "data", "poster", "srcset", "ping", "cite", "background":
 				ours := strings.HasPrefix(a.Val, "/") && !strings.HasPrefix(a.Val, "//") || strings.HasPrefix(a.Val, "#") || strings.HasPrefix(a.Val, origin+"/") || a.Val == origin
-				written := attribute(n, "rel") == "nofollow ugc noopener" && (strings.HasPrefix(a.Val, "http://") || strings.HasPrefix(a.Val, "https://")) && a.Val == reading(n)
+				written := attributeOf(n, "rel") == "nofollow ugc noopener" && (strings.HasPrefix(a.Val, "http://") || strings.HasPrefix(a.Val, "https://")) && a.Val == writtenIn(n)
 				if !ours && !written {
-					t.Errorf("%s: <%s %s=%q> reading %q", what, n.Data, a.Key, a.Val, reading(n))
+					t.Errorf("%s: <%s %s=%q> reading %q", what, n.Data, a.Key, a.Val, writtenIn(n))
 				}
 			}
 		}
 	})
 }
 
-func attribute(n *html.Node, name string) string {
+func attributeOf(n *html.Node, name string) string {
 	for _, a := range n.Attr {
 		if a.Key == name {
 			return a.Val
@@ -84,18 +84,18 @@ func attribute(n *html.Node, name string) string {
 	return ""
 }
 
-// class finds the first element of a class.
-func class(root *html.Node, name string) *html.Node {
+// ofClass finds the first element of a class.
+func ofClass(root *html.Node, name string) *html.Node {
 	var found *html.Node
 	eachElement(root, func(n *html.Node, _ string) {
-		if found == nil && slices.Contains(strings.Fields(attribute(n, "class")), name) {
+		if found == nil && slices.Contains(strings.Fields(attributeOf(n, "class")), name) {
 			found = n
 		}
 	})
 	return found
 }
 
-func element(root *html.Node, name string) *html.Node {
+func ofName(root *html.Node, name string) *html.Node {
 	var found *html.Node
 	eachElement(root, func(n *html.Node, _ string) {
 		if found == nil && n.Data == name {
@@ -105,10 +105,10 @@ func element(root *html.Node, name string) *html.Node {
 	return found
 }
 
-// reading is the text of an element as it was written: breaks are line feeds,
+// writtenIn is the text of an element as it was written: breaks are line feeds,
 // paragraphs are parted by a blank line, and the name of a hidden character is
 // that character.
-func reading(root *html.Node) string {
+func writtenIn(root *html.Node) string {
 	if root == nil {
 		return "(nothing)"
 	}
@@ -125,7 +125,7 @@ func reading(root *html.Node) string {
 		case n.Data == "p" && b.Len() > 0:
 			b.WriteString("\n\n")
 		}
-		if attribute(n, "class") == "ctl" {
+		if attributeOf(n, "class") == "ctl" {
 			if code, err := strconv.ParseUint(strings.TrimPrefix(n.FirstChild.Data, "U+"), 16, 32); err == nil {
 				b.WriteRune(rune(code))
 			}
@@ -175,7 +175,7 @@ func posting(t *testing.T, what string, page *html.Node) (headline, author strin
 	t.Helper()
 	var text string
 	eachElement(page, func(n *html.Node, _ string) {
-		if n.Data == "script" && attribute(n, "type") == "application/ld+json" && n.FirstChild != nil {
+		if n.Data == "script" && attributeOf(n, "type") == "application/ld+json" && n.FirstChild != nil {
 			text += n.FirstChild.Data
 		}
 	})

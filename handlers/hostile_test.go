@@ -102,8 +102,8 @@ func listsOf(d *door) []string {
 			paths = append(paths, path)
 			next := ""
 			eachElement(parsePage(d.t, d.get(path).Body), func(n *html.Node, _ string) {
-				if n.Data == "a" && attribute(n, "rel") == "next" {
-					next = attribute(n, "href")
+				if n.Data == "a" && attributeOf(n, "rel") == "next" {
+					next = attributeOf(n, "href")
 				}
 			})
 			path = next
@@ -123,7 +123,7 @@ func TestHostileTextsAreInert(t *testing.T) {
 		all = append(all, plant(d, h))
 	}
 	for name, show := range map[string]func(*testing.T, *door, []planted){
-		"pages": hostilePages, "feeds": hostileFeeds, "JSON": hostileJSON,
+		"pages": hostilePages, "feeds": hostileFeeds, "JSON": hostileJSON, "events": hostileEvents,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -143,16 +143,16 @@ func hostilePages(t *testing.T, d *door, all []planted) {
 			inert(t, h.Name+" on "+path, parsePage(t, d.get(path).Body), s)
 		}
 		page := parsePage(t, d.get("/entries/"+string(p.id)).Body)
-		if got, want := reading(element(page, "h1")), asLine(p.entry.Title); got != want {
+		if got, want := writtenIn(ofName(page, "h1")), asLine(p.entry.Title); got != want {
 			t.Errorf("%s: the title reads %q, want %q", h.Name, got, want)
 		}
-		if got, want := reading(class(page, "e-content")), asParagraphs(p.entry.Body, h.Shown); got != want {
+		if got, want := writtenIn(ofClass(page, "e-content")), asParagraphs(p.entry.Body, h.Shown); got != want {
 			t.Errorf("%s: the text reads\n%q, want\n%q", h.Name, got, want)
 		}
-		if got, want := reading(class(page, "who")), visible(p.agent.Name); got != want {
+		if got, want := writtenIn(ofClass(page, "who")), visible(p.agent.Name); got != want {
 			t.Errorf("%s: the name reads %q, want %q", h.Name, got, want)
 		}
-		if got := reading(class(page, "p-category")); len(p.entry.Tags) > 0 && got != visible(p.entry.Tags[0]) {
+		if got := writtenIn(ofClass(page, "p-category")); len(p.entry.Tags) > 0 && got != visible(p.entry.Tags[0]) {
 			t.Errorf("%s: the tag reads %q", h.Name, got)
 		}
 		if headline, author := posting(t, h.Name, page); headline != p.entry.Title || author != p.agent.Name {
@@ -182,11 +182,13 @@ type (
 	strictRSS struct {
 		XMLName xml.Name `xml:"rss"`
 		Channel struct {
-			Title string `xml:"title"`
-			Items []struct {
+			Title   string `xml:"title"`
+			Summary string `xml:"description"`
+			Items   []struct {
 				ID         string   `xml:"guid"`
 				Title      string   `xml:"title"`
 				Creator    string   `xml:"http://purl.org/dc/elements/1.1/ creator"`
+				Summary    string   `xml:"description"`
 				Content    string   `xml:"http://purl.org/rss/1.0/modules/content/ encoded"`
 				Categories []string `xml:"category"`
 			} `xml:"item"`
@@ -233,6 +235,10 @@ func seenIn(t *testing.T, suffix, body string) seen {
 			t.Fatalf("%d items, %v", len(f.Channel.Items), err)
 		}
 		i := f.Channel.Items[0]
+		// Readers take both for HTML.
+		for _, text := range []string{i.Summary, f.Channel.Summary} {
+			inert(t, "the description of "+i.ID, parsePage(t, text), feedSkeleton)
+		}
 		s = seen{f.Channel.Title, i.ID, i.Title, i.Creator, i.Content, i.Categories}
 	default:
 		var f strictJSON
@@ -275,7 +281,7 @@ func hostileFeeds(t *testing.T, d *door, all []planted) {
 				t.Errorf("%s:\n got %q\nwant %q", what, got, want)
 			}
 			inert(t, what, content, feedSkeleton)
-			wholeOrBegun(t, what, reading(content), asParagraphs(p.entry.Body, h.Shown), p.entry.Body)
+			wholeOrBegun(t, what, writtenIn(content), asParagraphs(p.entry.Body, h.Shown), p.entry.Body)
 			forgiving, err := gofeed.NewParser().ParseString(r.Body)
 			if err != nil || len(forgiving.Items) != 1 || forgiving.Items[0].GUID != want.ID {
 				t.Errorf("%s: a forgiving reader: %v", what, err)
@@ -383,5 +389,25 @@ func hostileJSON(t *testing.T, d *door, all []planted) {
 		signed := decode(t, proof["canonical_entry"].(string))
 		maps.Copy(signed, map[string]any{"entry_id": proof["entry_id"], "author_display_name": proof["display_name"]})
 		check("the proof", signed)
+	}
+}
+
+// Live readers hear ids, and nothing that anybody wrote.
+func hostileEvents(t *testing.T, d *door, all []planted) {
+	live := d.listen("/events?last_event_id=0")
+	for _, p := range all {
+		for {
+			name, data, ok := live.block()
+			if !ok {
+				t.Fatal("the stream ended")
+			}
+			if name == "" {
+				continue // a sign of place
+			}
+			if want := `{"entry_id":"` + string(p.id) + `"}`; name != "entry" || data != want {
+				t.Errorf("%s: %s %s, want %s", p.Name, name, data, want)
+			}
+			break
+		}
 	}
 }

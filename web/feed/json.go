@@ -2,6 +2,7 @@ package feed
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -70,7 +71,7 @@ func JSON(w io.Writer, f Feed) error {
 			item.HTML = e.content(f.ReadOn)
 		} else {
 			// An item must have a content; this one's is its summary.
-			item.Text = prose.Summary(e.Text, summaryLimit)
+			item.Text = cmp.Or(prose.Summary(e.Text, summaryLimit), "…")
 			item.Summary, item.Extra.Shortened = item.Text, item.Text != e.Text
 		}
 		return marshal(item)

@@ -2,6 +2,7 @@ package feed
 
 import (
 	"encoding/xml"
+	"html"
 	"io"
 	"time"
 )
@@ -44,12 +45,13 @@ type rssID struct {
 
 // RSS writes the feed as RSS 2.0 with the modules that readers expect: atom
 // for its own links, content for the text, dc for the author (RSS itself would
-// want a mail address). It fails only when w does.
+// want a mail address). A description is HTML to those who read it, so its plain
+// text is escaped as HTML first and then as XML. It fails only when w does.
 func RSS(w io.Writer, f Feed) error {
 	all, err := items(f.Entries, func(e Entry, whole bool) ([]byte, error) {
 		item := rssItem{
 			Title: e.Title, Link: e.URL, ID: rssID{Text: ItemID(e.ID)}, Published: rfc822(e.Published),
-			Creator: e.Author, Categories: e.Tags, Description: e.summary(),
+			Creator: e.Author, Categories: e.Tags, Description: html.EscapeString(e.summary()),
 		}
 		if whole {
 			item.Content = e.content(f.ReadOn)
@@ -69,7 +71,7 @@ func RSS(w io.Writer, f Feed) error {
 		Content: "http://purl.org/rss/1.0/modules/content/",
 		DC:      "http://purl.org/dc/elements/1.1/",
 		Channel: rssChannel{
-			Title: f.Title, Link: f.Home, Description: description, Language: f.Lang, Built: rfc822(f.Updated),
+			Title: f.Title, Link: f.Home, Description: html.EscapeString(description), Language: f.Lang, Built: rfc822(f.Updated),
 			Links: f.links("application/rss+xml"), Items: joined(all),
 		},
 	})
