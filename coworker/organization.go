@@ -160,6 +160,32 @@ func (c *Coworker) Users(ctx context.Context, who Caller, o OrganizationID, afte
 	return c.store.Users(ctx, o, after, size)
 }
 
+// A UsersPage is a page of users, the oldest first.
+type UsersPage struct {
+	Users []User
+	Next  string // cursor of the next page, empty on the last
+}
+
+// UsersPage lists the users of an organisation by pages.
+func (c *Coworker) UsersPage(ctx context.Context, who Caller, o OrganizationID, cursor string, limit int) (UsersPage, error) {
+	size, err := c.listable(ctx, who, o, limit)
+	if err != nil {
+		return UsersPage{}, err
+	}
+	if cursor != "" && !UserID(cursor).Valid() {
+		return UsersPage{}, badCursor()
+	}
+	users, err := c.store.Users(ctx, o, UserID(cursor), size+1)
+	if err != nil {
+		return UsersPage{}, err
+	}
+	page := UsersPage{Users: users}
+	if len(users) > size {
+		page.Users, page.Next = users[:size], string(users[size-1].ID)
+	}
+	return page, nil
+}
+
 // listable tells how much of a list of an organisation the caller may have.
 func (c *Coworker) listable(ctx context.Context, who Caller, o OrganizationID, limit int) (int, error) {
 	if err := who.administers(o); err != nil {

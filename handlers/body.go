@@ -79,6 +79,15 @@ func steady(r *fasthttp.Request) {
 // c.Body would decode a content coding, and with it a small body into a large
 // one, so the bytes are taken as they came and codings are refused.
 func readJSON(c *fiber.Ctx, keys ...string) (strictjson.Value, error) {
+	v, err := readObject(c)
+	if err != nil {
+		return v, err
+	}
+	return v, journal.ExactKeys("the body", v, keys)
+}
+
+// readObject is readJSON for keys that are checked elsewhere.
+func readObject(c *fiber.Ctx) (strictjson.Value, error) {
 	var none strictjson.Value
 	h := &c.Context().Request.Header
 	kind, _, err := mime.ParseMediaType(string(h.ContentType()))
@@ -96,7 +105,7 @@ func readJSON(c *fiber.Ctx, keys ...string) (strictjson.Value, error) {
 	if err != nil {
 		return none, journal.Refuse(journal.InvalidRequest, "the body must be one JSON value: "+err.Error())
 	}
-	return v, journal.ExactKeys("the body", v, keys)
+	return v, nil
 }
 
 // textOf returns a member that must be a string.

@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"innerloop/coworker"
 	"innerloop/internal/discovery"
 	"innerloop/journal"
 )
@@ -28,3 +29,13 @@ func OpenAPIRefusals() []string {
 
 // StatusOf is the HTTP status of a code.
 func StatusOf(code journal.Code) int { return statuses[code] }
+
+// ContractAnswer is how REST writes a fault of the coworker.
+func ContractAnswer(f *coworker.Fault) (status int, body string) {
+	r := judgeFault(f)
+	text, err := encoded(contractOf(r, "id"))
+	if err != nil {
+		panic(err)
+	}
+	return r.status, string(text)
+}

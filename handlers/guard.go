@@ -57,7 +57,7 @@ func parseOrigin(text string) (*url.URL, bool) {
 // assistants, and everything that writes.
 func guarded(ctx *fasthttp.RequestCtx) bool {
 	path := pathOf(&ctx.Request.Header)
-	return under(path, "/mcp") || under(path, "/a2a") || under(path, "/v1") && !ctx.IsGet() && !ctx.IsHead()
+	return under(path, "/mcp") || under(path, "/a2a") || under(path, apiRoot) && path != infoPath || under(path, "/v1") && !ctx.IsGet() && !ctx.IsHead()
 }
 
 // stops tells whether the request must be refused. For a request that may go
@@ -93,7 +93,7 @@ func publicPreflight(ctx *fasthttp.RequestCtx) bool {
 }
 
 const (
-	corsMethods = "GET, HEAD, POST"
+	corsMethods = "GET, HEAD, POST, PATCH, DELETE"
 	corsHeaders = "a2a-extensions, a2a-version, accept, authorization, content-type, idempotency-key, last-event-id, mcp-method, mcp-name, " +
 		"mcp-protocol-version, mcp-session-id, x-innerloop-client-version, x-innerloop-distribution-source, x-innerloop-runtime"
 )

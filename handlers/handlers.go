@@ -14,6 +14,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 	"github.com/valyala/fasthttp"
 
+	"innerloop/coworker"
 	"innerloop/internal/discovery"
 	"innerloop/internal/limit"
 	"innerloop/journal"
@@ -29,11 +30,21 @@ type ToolDoor interface {
 	Serve(ctx context.Context, caller journal.Caller, method string, header http.Header, body []byte) (status int, answer http.Header, payload []byte, stream iter.Seq[[]byte])
 }
 
+// A KeyedDoor is a ToolDoor that also answers callers whose key was checked.
+type KeyedDoor interface {
+	ToolDoor
+	ServeKeyed(ctx context.Context, who coworker.Caller, caller journal.Caller, method string, header http.Header, body []byte) (status int, answer http.Header, payload []byte, stream iter.Seq[[]byte])
+}
+
 // Options are what a Server is made of. Journal, Logger, Now, Random and
 // Origins are required.
 type Options struct {
-	Journal        *journal.Journal
-	Tools          ToolDoor // nil: no tool door, its paths are unknown
+	Journal *journal.Journal
+	Tools   ToolDoor // nil: no tool door, its paths are unknown
+	// Coworker is asked for every key; nil means that nobody has one. Tools
+	// must be a KeyedDoor beside it. ServerName is what its info tells.
+	Coworker       *coworker.Coworker
+	ServerName     string
 	Origins        discovery.Origins
 	AllowedOrigins []string // beside our own, for calls from browsers
 	Documents      []discovery.Document
@@ -84,6 +95,8 @@ const (
 type Server struct {
 	journal  *journal.Journal
 	tools    ToolDoor
+	coworker *coworker.Coworker
+	info     validated // the body of /api/v1/mcp/info
 	origins  discovery.Origins
 	site     web.Site
 	hub      Hub
@@ -133,6 +146,14 @@ func New(o Options) (*Server, error) {
 	}
 	if s.document, err = openAPIJSON(o.Origins); err != nil {
 		return nil, err
+	}
+	if s.coworker = o.Coworker; s.coworker != nil {
+		if _, ok := o.Tools.(KeyedDoor); o.Tools != nil && !ok {
+			return nil, errors.New("handlers: the tool door takes no keys")
+		}
+		if s.info, err = infoJSON(o.Origins, o.ServerName); err != nil {
+			return nil, err
+		}
 	}
 	s.app = fiber.New(fiber.Config{
 		AppName:                      "",

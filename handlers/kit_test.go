@@ -38,7 +38,12 @@ type door struct {
 // open serves a journal. change may alter the options first.
 func open(t *testing.T, change ...func(*handlers.Options)) *door {
 	t.Helper()
-	j := journaltest.Open(t)
+	return openOn(t, journaltest.Open(t), change...)
+}
+
+// openOn serves a journal that is there.
+func openOn(t *testing.T, j *journaltest.J, change ...func(*handlers.Options)) *door {
+	t.Helper()
 	d := &door{J: j, Log: &logbook{}, t: t}
 	o := handlers.Options{
 		Journal: j.Journal, Origins: discovery.Origins{Web: origin, API: origin, Gateway: origin},

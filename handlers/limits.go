@@ -22,13 +22,18 @@ func (s *Server) caller(c *fiber.Ctx) journal.Caller {
 }
 
 func (s *Server) network(ctx *fasthttp.RequestCtx) limit.Network {
+	return s.limits.Network(s.address(ctx))
+}
+
+// address is the client's own, found through the trusted proxies alone.
+func (s *Server) address(ctx *fasthttp.RequestCtx) netip.Addr {
 	var forwarded []string
 	if len(s.proxies) > 0 {
 		for _, line := range ctx.Request.Header.PeekAll(fiber.HeaderXForwardedFor) {
 			forwarded = append(forwarded, string(line))
 		}
 	}
-	return s.limits.Network(s.proxies.Client(remoteAddr(ctx.RemoteAddr()), forwarded))
+	return s.proxies.Client(remoteAddr(ctx.RemoteAddr()), forwarded)
 }
 
 // remoteAddr is the zero address when the other side has none.

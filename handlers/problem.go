@@ -14,6 +14,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 	"github.com/valyala/fasthttp"
 
+	"innerloop/coworker"
 	"innerloop/journal"
 	"innerloop/seal"
 )
@@ -67,8 +68,9 @@ type refusal struct {
 	violations []journal.Violation
 	wait       time.Duration
 	withdrawal *journal.Withdrawal
-	durable    string    // the value of idempotency-status, for a refusal that has a receipt
-	a2a        *a2aFault // what A2A's own protocol says; nil for everything else
+	durable    string          // the value of idempotency-status, for a refusal that has a receipt
+	a2a        *a2aFault       // what A2A's own protocol says; nil for everything else
+	contract   *coworker.Fault // what the coworker says; nil for everything else
 }
 
 // statusError is a refusal that only HTTP knows, such as a wrong media type.
@@ -110,6 +112,9 @@ func (s *Server) judge(ctx *fasthttp.RequestCtx, err error) refusal {
 			status: status, code: fault.Code, hint: fault.Hint, violations: fault.Violations,
 			wait: fault.RetryAfter, withdrawal: fault.Withdrawal, durable: fault.Durable,
 		}
+	}
+	if fault, ok := coworker.AsFault(err); ok {
+		return judgeFault(fault)
 	}
 	var protocol *a2aFault
 	if errors.As(err, &protocol) {
@@ -191,6 +196,8 @@ func (s *Server) refuse(ctx *fasthttp.RequestCtx, r refusal) {
 		h.Set(fiber.HeaderAccessControlAllowOrigin, "*") // as on the answer it stands for
 	}
 	switch {
+	case r.contract != nil, under(path, apiRoot):
+		refuseKeyed(ctx, r)
 	case under(path, "/mcp"):
 		writeJSON(ctx, rpcProblem(r))
 	case under(path, "/a2a"):

@@ -49,7 +49,6 @@ func TestBrokenRequestsAreAnsweredInJSON(t *testing.T) {
 		code       journal.Code
 	}{
 		{"an unknown path", "GET /v1/nothing" + head + "\r\n", 404, journal.InvalidRequest},
-		{"an unknown path of the coworker", "GET /api/v1/nothing" + head + "\r\n", 404, journal.InvalidRequest},
 		{"a document with a query", "GET /openapi.json?x=1" + head + "\r\n", 400, journal.ValidationFailed},
 		{"a slash too many", "GET /v1/feed/" + head + "\r\n", 404, journal.InvalidRequest},
 		{"an empty tag", "GET /v1/tags//entries" + head + "\r\n", 404, journal.InvalidRequest},

@@ -34,6 +34,7 @@ func (s *Server) routes(documents []discovery.Document) {
 	}
 
 	s.a2aRoutes()
+	s.coworkerRoutes()
 
 	s.app.Get("/entries/:id"+proofSuffix, s.proof)
 

@@ -2,10 +2,13 @@ package handlers
 
 import (
 	"context"
+	"iter"
 	"net/http"
 	"strings"
 
 	"github.com/gofiber/fiber/v2"
+
+	"innerloop/journal"
 )
 
 // toolMethods are forwarded whatever they mean: the tool door knows which of
@@ -29,7 +32,20 @@ func (s *Server) tool(c *fiber.Ctx) error {
 	if !r.Header.IsHTTP11() {
 		header.Set(fiber.HeaderAccept, jsonType) // an older version has no body in pieces
 	}
-	status, answer, payload, stream := s.tools.Serve(context.Background(), s.caller(c), strings.Clone(c.Method()), header, append([]byte(nil), r.Body()...))
+	ctx, cancel := work()
+	who, shown, err := s.bearer(ctx, c)
+	cancel()
+	if err != nil {
+		return err
+	}
+	method, body := strings.Clone(c.Method()), append([]byte(nil), r.Body()...)
+	serve := s.tools.Serve
+	if shown {
+		serve = func(ctx context.Context, caller journal.Caller, method string, header http.Header, body []byte) (int, http.Header, []byte, iter.Seq[[]byte]) {
+			return s.tools.(KeyedDoor).ServeKeyed(ctx, who, caller, method, header, body)
+		}
+	}
+	status, answer, payload, stream := serve(context.Background(), s.caller(c), method, withoutKey(header), body)
 	h := &c.Context().Response.Header
 	for name, values := range answer {
 		if ours(name) {

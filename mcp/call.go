@@ -9,14 +9,18 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 
+	"innerloop/coworker"
 	"innerloop/journal"
 )
 
 // A call is what a tool's handler must know of the request it runs for.
 type call struct {
 	caller  journal.Caller
-	waiting context.Context // ends when nobody waits for the answer
-	limit   time.Duration   // of the tool's work
+	key     *coworker.Caller // nil: nobody showed a key
+	listing bool             // the tools are listed, not called
+	row     *auditRow        // of a keyed call
+	waiting context.Context  // ends when nobody waits for the answer
+	limit   time.Duration    // of the tool's work
 	report  func(message string)
 }
 

@@ -9,11 +9,14 @@ import (
 	"net/http"
 	"runtime/debug"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
 
+	"innerloop/coworker"
+	"innerloop/coworker/catalog"
 	"innerloop/internal/discovery"
 	"innerloop/journal"
 )
@@ -24,7 +27,11 @@ const cacheMillis = 300_000
 // Options are what a Door is made of. Journal, Origins and ServerName are
 // required.
 type Options struct {
-	Journal       *journal.Journal
+	Journal *journal.Journal
+	// Coworker and Catalog make the half of the door that needs a key; nil
+	// means that there is none.
+	Coworker      *coworker.Coworker
+	Catalog       *catalog.Catalog
 	Origins       discovery.Origins
 	ServerName    string
 	Version       string
@@ -36,7 +43,11 @@ type Options struct {
 // A Door answers MCP requests. It keeps nothing between them and is safe for
 // concurrent use.
 type Door struct {
-	streamable    *server.StreamableHTTPServer
+	streamable    *server.StreamableHTTPServer // for everybody
+	keyed         *server.StreamableHTTPServer // for callers with a key; never holds anything of one organisation
+	coworker      *coworker.Coworker
+	contents      map[string]mcp.TextResourceContents // by uri
+	listed        []mcp.Resource
 	tools         map[string]bool
 	lasting       map[string]bool // those that may run for minutes
 	documents     map[string]bool // uris that can be read
@@ -62,7 +73,7 @@ func New(o Options) (*Door, error) {
 		return nil, err
 	}
 	d := &Door{
-		logger: o.Logger, timeout: o.ToolTimeout, streamTimeout: o.StreamTimeout, tools: map[string]bool{}, lasting: map[string]bool{}, documents: map[string]bool{}, prompts: map[string]prompt{},
+		logger: o.Logger, timeout: o.ToolTimeout, streamTimeout: o.StreamTimeout, tools: map[string]bool{}, lasting: map[string]bool{}, documents: map[string]bool{}, contents: map[string]mcp.TextResourceContents{}, prompts: map[string]prompt{},
 		self: mcp.Implementation{Name: o.ServerName, Version: o.Version},
 	}
 	if d.logger == nil {
@@ -74,16 +85,41 @@ func New(o Options) (*Door, error) {
 	if d.streamTimeout <= 0 {
 		d.streamTimeout = streamTimeoutDefault
 	}
-	tools := journalTools(o.Journal, o.Origins)
+	if d.skills, err = shelve(skills); err != nil {
+		return nil, err
+	}
+	for _, r := range readable {
+		d.listed, d.contents[r.listed.URI] = append(d.listed, r.listed), r.contents
+		d.documents[r.listed.URI] = true
+	}
+	// As mcp-go lists them, so that a key changes nothing about it.
+	slices.SortFunc(d.listed, func(a, b mcp.Resource) int { return strings.Compare(a.Name, b.Name) })
+	ours := journalTools(o.Journal, o.Origins)
+	if o.Coworker == nil || o.Catalog == nil {
+		d.streamable, err = d.half(o, instructions, mcp.CacheScopePublic, ours)
+		return d, err
+	}
+	d.coworker = o.Coworker
+	all := append(ours, coworkerTools(o.Catalog)...)
+	if d.streamable, err = d.half(o, instructions+moreWithKey(o.Origins), mcp.CacheScopePublic, all); err != nil {
+		return nil, err
+	}
+	d.keyed, err = d.half(o, instructions+" "+keyedInstructions, mcp.CacheScopePrivate, all)
+	return d, err
+}
+
+// half makes a server object with what both halves of the door have.
+func (d *Door) half(o Options, says string, scope mcp.CacheScope, tools []tool) (*server.StreamableHTTPServer, error) {
 	core := server.NewMCPServer(o.ServerName, o.Version,
-		server.WithInstructions(instructions),
+		server.WithInstructions(says),
 		server.WithToolCapabilities(false),
 		server.WithResourceCapabilities(false, false),
 		server.WithPromptCapabilities(false),
 		server.WithCompletions(),
 		server.WithPromptCompletionProvider(completer{d.prompts}),
 		server.WithExtensions(map[string]any{skillsExtension: struct{}{}}),
-		server.WithCacheHints(cacheMillis, mcp.CacheScopePublic),
+		server.WithCacheHints(cacheMillis, scope),
+		server.WithToolFilter(visible(tools)),
 		server.WithToolFilter(inOrder(tools)),
 	)
 	for _, t := range tools {
@@ -91,25 +127,22 @@ func New(o Options) (*Door, error) {
 			return nil, err
 		}
 	}
-	for _, r := range readable {
-		core.AddResource(r.listed, r.read)
-		d.documents[r.listed.URI] = true
+	for _, r := range d.listed {
+		core.AddResource(r, d.readResource)
 	}
 	for _, p := range journalPrompts {
 		d.offer(core, p, o.Origins)
 	}
-	if err := d.addFixtures(core); err != nil {
-		return nil, err
+	if scope == mcp.CacheScopePublic {
+		if err := d.addFixtures(core); err != nil {
+			return nil, err
+		}
 	}
-	if d.skills, err = shelve(skills); err != nil {
-		return nil, err
-	}
-	d.streamable = server.NewStreamableHTTPServer(core,
+	return server.NewStreamableHTTPServer(core,
 		server.WithStateLess(true),
 		server.WithStreamableHTTPProtocolVersions(promised[:]...),
 		server.WithStreamableHTTPLogger(d.logger),
-	)
-	return d, nil
+	), nil
 }
 
 func (d *Door) add(core *server.MCPServer, t tool) error {
@@ -117,7 +150,11 @@ func (d *Door) add(core *server.MCPServer, t tool) error {
 	if err != nil {
 		return err
 	}
-	core.AddTool(defined, d.handler(t))
+	handle := d.handler(t)
+	if t.keyed != nil {
+		handle = d.keyedHandler(t)
+	}
+	core.AddTool(defined, handle)
 	d.tools[t.name], d.lasting[t.name] = true, t.work != nil
 	return nil
 }
@@ -142,6 +179,10 @@ func inOrder(tools []tool) server.ToolFilterFunc {
 // piece is to be sent at once, it is walked once, and to leave it early cancels
 // the call. header and body are read until it has ended.
 func (d *Door) Serve(ctx context.Context, caller journal.Caller, method string, header http.Header, body []byte) (status int, answer http.Header, payload []byte, stream iter.Seq[[]byte]) {
+	return d.serve(ctx, call{caller: caller}, method, header, body)
+}
+
+func (d *Door) serve(ctx context.Context, c call, method string, header http.Header, body []byte) (status int, answer http.Header, payload []byte, stream iter.Seq[[]byte]) {
 	if method != http.MethodPost {
 		status, answer, payload = refusal{
 			status: http.StatusMethodNotAllowed, code: mcp.INVALID_REQUEST,
@@ -160,18 +201,24 @@ func (d *Door) Serve(ctx context.Context, caller journal.Caller, method string, 
 		// the same id.
 		return http.StatusAccepted, answerHeader(), nil, nil
 	}
-	switch mcp.MCPMethod(r.method) {
-	case mcp.MethodSubscriptionsListen:
+	c.listing = r.method == string(mcp.MethodToolsList)
+	switch method := mcp.MCPMethod(r.method); {
+	case method == mcp.MethodSubscriptionsListen:
 		return whole(d.subscribe(r))
-	case methodSkillsList:
-		return whole(d.listSkills(r))
-	case methodSkillsGet:
-		return whole(d.getSkill(r))
+	case method == methodSkillsList:
+		return whole(d.listSkills(c, r))
+	case method == methodSkillsGet:
+		return whole(d.getSkill(c, r))
+	case method == mcp.MethodResourcesList && c.key != nil:
+		return whole(d.listResources(c, r))
+	case method == mcp.MethodResourcesRead && c.key != nil:
+		return whole(d.getResource(c, r))
 	}
 	if r.token != nil && streams(header) && d.lasts(r) {
-		return d.told(ctx, caller, r, header, body)
+		return d.told(ctx, c, r, header, body)
 	}
-	return whole(d.forward(ctx, call{caller: caller, limit: d.timeout, report: func(string) {}}, r, header, body))
+	c.limit, c.report = d.timeout, func(string) {}
+	return whole(d.forward(ctx, c, r, header, body))
 }
 
 func whole(status int, answer http.Header, payload []byte) (int, http.Header, []byte, iter.Seq[[]byte]) {
@@ -190,7 +237,11 @@ func (d *Door) forward(ctx context.Context, c call, r request, header http.Heade
 	// hears of the end by itself, so that there is always an answer.
 	c.waiting = ctx
 	w := &buffered{header: http.Header{}}
-	d.streamable.Handle(w, &server.HTTPRequest{
+	half := d.streamable
+	if c.key != nil {
+		half = d.keyed
+	}
+	half.Handle(w, &server.HTTPRequest{
 		Method: http.MethodPost, Header: forwarded(header), Body: body, Context: c.within(context.WithoutCancel(ctx)),
 	})
 	if refused := r.rewrite(w); refused != nil {

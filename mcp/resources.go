@@ -19,8 +19,8 @@ const instructions = "Innerloop is a public journal of entries that agents sign 
 	"Unsure how? skills/list offers innerloop-onboard, innerloop-reflect and innerloop-explore; the resource skill.md says it in one page."
 
 type resource struct {
-	listed mcp.Resource
-	read   server.ResourceHandlerFunc
+	listed   mcp.Resource
+	contents mcp.TextResourceContents
 }
 
 // resources are the discovery documents, under their addresses on the web,
@@ -54,11 +54,16 @@ func resources(o discovery.Origins) ([]resource, error) {
 }
 
 func resourceOf(uri, name, summary, media string, body []byte) resource {
-	contents := []mcp.ResourceContents{mcp.TextResourceContents{URI: uri, MIMEType: media, Text: string(body)}}
 	return resource{
-		listed: mcp.NewResource(uri, name, mcp.WithResourceDescription(summary), mcp.WithMIMEType(media), mcp.WithResourceSize(int64(len(body)))),
-		read: func(context.Context, mcp.ReadResourceRequest) ([]mcp.ResourceContents, error) {
-			return contents, nil
-		},
+		listed:   mcp.NewResource(uri, name, mcp.WithResourceDescription(summary), mcp.WithMIMEType(media), mcp.WithResourceSize(int64(len(body)))),
+		contents: mcp.TextResourceContents{URI: uri, MIMEType: media, Text: string(body)},
 	}
+}
+
+func (d *Door) readResource(_ context.Context, r mcp.ReadResourceRequest) ([]mcp.ResourceContents, error) {
+	contents, ok := d.contents[r.Params.URI]
+	if !ok {
+		return nil, server.ErrResourceNotFound
+	}
+	return []mcp.ResourceContents{contents}, nil
 }

@@ -47,33 +47,36 @@ type marks struct {
 	CacheScope mcp.CacheScope `json:"cacheScope,omitempty"`
 }
 
-func (d *Door) marks(r request) marks {
+func (d *Door) marks(c call, r request) marks {
 	if !r.modern {
 		return marks{}
 	}
-	millis := int64(cacheMillis)
+	millis, scope := int64(cacheMillis), mcp.CacheScopePublic
+	if c.key != nil {
+		scope = mcp.CacheScopePrivate
+	}
 	return marks{
 		Meta:       map[string]any{mcp.MetaKeyServerInfo: d.self},
-		ResultType: string(mcp.ResultTypeComplete), TTLMillis: &millis, CacheScope: mcp.CacheScopePublic,
+		ResultType: string(mcp.ResultTypeComplete), TTLMillis: &millis, CacheScope: scope,
 	}
 }
 
 // listSkills answers skills/list: all of them, on one page.
-func (d *Door) listSkills(r request) (int, http.Header, []byte) {
+func (d *Door) listSkills(c call, r request) (int, http.Header, []byte) {
 	return r.result(struct {
 		Skills json.RawMessage `json:"skills"`
 		marks
-	}{d.skills.list, d.marks(r)})
+	}{d.skills.list, d.marks(c, r)})
 }
 
 // getSkill answers skills/get, whose uri was looked up before.
-func (d *Door) getSkill(r request) (int, http.Header, []byte) {
+func (d *Door) getSkill(c call, r request) (int, http.Header, []byte) {
 	field, _ := r.params.Get("uri")
 	uri, _ := field.Text()
 	return r.result(struct {
 		Skill json.RawMessage `json:"skill"`
 		marks
-	}{d.skills.entry[uri], d.marks(r)})
+	}{d.skills.entry[uri], d.marks(c, r)})
 }
 
 // getsSkill refuses a uri that is none of a skill.

@@ -11,8 +11,6 @@ import (
 	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
-
-	"innerloop/journal"
 )
 
 // How long a call may take. Common clients give up at 60 seconds unless they
@@ -58,10 +56,10 @@ func (d *Door) lasts(r request) bool {
 // told runs a call whose caller wants to hear of its progress. An answer that
 // comes before there is anything to tell is sent as plain JSON; otherwise the
 // answer is a stream of notifications that ends with the result.
-func (d *Door) told(ctx context.Context, caller journal.Caller, r request, header http.Header, body []byte) (int, http.Header, []byte, iter.Seq[[]byte]) {
+func (d *Door) told(ctx context.Context, c call, r request, header http.Header, body []byte) (int, http.Header, []byte, iter.Seq[[]byte]) {
 	ctx, cancel := context.WithCancel(ctx)
 	reports := make(chan string, reportsKept)
-	c := call{caller: caller, limit: d.streamTimeout, report: func(message string) { push(reports, message) }}
+	c.limit, c.report = d.streamTimeout, func(message string) { push(reports, message) }
 	begun := time.Now()
 	done := make(chan func() (int, http.Header, []byte), 1)
 	go func() {

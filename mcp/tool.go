@@ -28,6 +28,11 @@ type tool struct {
 	// before they give up. What it reports are short texts of ours; it may
 	// report at any time, also when nobody hears it.
 	work func(ctx context.Context, caller journal.Caller, arguments strictjson.Value, report func(message string)) (any, error)
+	// keyed stands in place of call where a caller needs a key. It returns the
+	// one text of the answer; a *coworker.Fault becomes a tool error of the
+	// coworker's contract.
+	keyed func(ctx context.Context, k *keyedCall) (any, error)
+	later bool // known by its name, but nothing to list yet
 }
 
 // hints are sent in full: what is left out means «destructive» and «open
@@ -51,9 +56,11 @@ func (t tool) definition() (mcp.Tool, error) {
 	if err != nil {
 		return mcp.Tool{}, fmt.Errorf("write the input schema of %s: %w", t.name, err)
 	}
-	output, err := json.Marshal(t.output)
-	if err != nil {
-		return mcp.Tool{}, fmt.Errorf("write the output schema of %s: %w", t.name, err)
+	var output json.RawMessage // none for tools that answer with text alone
+	if t.output != nil {
+		if output, err = json.Marshal(t.output); err != nil {
+			return mcp.Tool{}, fmt.Errorf("write the output schema of %s: %w", t.name, err)
+		}
 	}
 	return mcp.Tool{
 		Name: t.name, Title: t.title, Description: t.description,
@@ -116,6 +123,11 @@ func (d *Door) bounded(ctx context.Context, t tool, c call, arguments strictjson
 				done <- outcome{err: errPanicked}
 			}
 		}()
+		if t.keyed != nil {
+			body, err := t.keyed(ctx, c.shown(arguments))
+			done <- outcome{body, err}
+			return
+		}
 		if t.work != nil {
 			body, err := t.work(ctx, c.caller, arguments, c.report)
 			done <- outcome{body, err}

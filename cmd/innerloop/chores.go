@@ -13,12 +13,14 @@ const choreInterval = time.Minute
 
 // doChores looks after what is due until ctx ends. A failure is logged and
 // tried again the next time.
-func doChores(ctx context.Context, j *journal.Journal, log *slog.Logger) {
+func doChores(ctx context.Context, log *slog.Logger, chores ...func(context.Context) error) {
 	tick := time.NewTicker(choreInterval)
 	defer tick.Stop()
 	for {
-		if err := j.Chores(ctx); err != nil && ctx.Err() == nil {
-			log.Error("chores failed", "error", err)
+		for _, do := range chores {
+			if err := do(ctx); err != nil && ctx.Err() == nil {
+				log.Error("chores failed", "error", err)
+			}
 		}
 		select {
 		case <-ctx.Done():

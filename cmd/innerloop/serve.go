@@ -80,7 +80,7 @@ func serve(ctx context.Context, c Config, s surroundings, migrate bool) (err err
 	}
 	working, stop := context.WithCancel(ctx)
 	var chores sync.WaitGroup
-	chores.Go(func() { doChores(working, h.journal, log) })
+	chores.Go(func() { doChores(working, log, h.journal.Chores, h.toolbox.Chores) })
 	chores.Go(func() { buildIndex(working, h.journal, log) })
 	chores.Go(func() { tellHub(working, server) })
 	defer chores.Wait() // before the store is closed
@@ -92,7 +92,15 @@ func serve(ctx context.Context, c Config, s surroundings, migrate bool) (err err
 func (h *house) server(c Config, address string, log *slog.Logger) (*handlers.Server, discovery.Origins, error) {
 	origins := discovery.Origins{Web: or(c.PublicURL, address)}
 	origins.API, origins.Gateway = or(c.APIURL, origins.Web), or(c.GatewayURL, origins.Web)
-	tools, err := mcp.New(mcp.Options{Journal: h.journal, Origins: origins, ServerName: c.ServerName, Version: build(), Logger: log})
+	var err error
+	if h.toolbox, err = h.coworker(c, origins.Info(), log); err != nil {
+		return nil, origins, err
+	}
+	services, err := loadCatalog(c)
+	if err != nil {
+		return nil, origins, err
+	}
+	tools, err := mcp.New(mcp.Options{Journal: h.journal, Coworker: h.toolbox, Catalog: services, Origins: origins, ServerName: c.ServerName, Version: build(), Logger: log})
 	if err != nil {
 		return nil, origins, err
 	}
@@ -101,6 +109,7 @@ func (h *house) server(c Config, address string, log *slog.Logger) (*handlers.Se
 		return nil, origins, err
 	}
 	server, err := handlers.New(handlers.Options{
+		Coworker: h.toolbox, ServerName: c.ServerName,
 		Journal: h.journal, Tools: tools, Documents: documents, Origins: origins, AllowedOrigins: c.AllowedOrigins, Ready: h.ready,
 		SecurityContact: c.SecurityContact, Training: c.Training, Hub: hub(c), Limits: c.Limits, TrustedProxies: c.TrustedProxies,
 		Logger: log, Now: time.Now, Random: rand.Reader, Build: build() + " " + commit,

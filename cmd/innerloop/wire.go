@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	"innerloop/coworker"
+	"innerloop/coworker/catalog"
 	"innerloop/internal/keyring"
 	"innerloop/journal"
 	"innerloop/models"
@@ -23,7 +25,8 @@ type house struct {
 	store   *models.Store
 	keys    *keyring.Ring
 	journal *journal.Journal
-	madeKey string // file of the master key, when this start made it
+	toolbox *coworker.Coworker // while it serves
+	madeKey string             // file of the master key, when this start made it
 }
 
 // connect opens the store as it is. The caller closes it.
@@ -104,6 +107,21 @@ func (h *house) coworker(c Config, info string, log *slog.Logger) (*coworker.Cow
 	return coworker.New(coworker.Options{
 		Store: h.store.Coworker(), Now: time.Now, Random: rand.Reader, Logger: log, InfoURL: info, Unlimited: c.Limits == nil,
 	})
+}
+
+// loadCatalog reads the services that are built in and those that the operator
+// keeps in the folder connectors of the data folder, which go before.
+func loadCatalog(c Config) (*catalog.Catalog, error) {
+	folder := filepath.Join(c.DataDir, "connectors")
+	switch info, err := os.Stat(folder); {
+	case errors.Is(err, fs.ErrNotExist):
+		return catalog.Load()
+	case err != nil:
+		return nil, fmt.Errorf("read the operator's connectors: %w", err)
+	case !info.IsDir():
+		return nil, errors.New("read the operator's connectors: connectors in the data folder is not a folder")
+	}
+	return catalog.Load(os.DirFS(folder))
 }
 
 func (h *house) Close() error { return h.store.Close() }

@@ -25,6 +25,15 @@ const (
 // MCPVersions are the revisions of MCP that are promised, newest first.
 func MCPVersions() []string { return []string{"2026-07-28", "2025-11-25", "2025-06-18"} }
 
+// PublicTools are the tools of a caller without a key, in their order
+// (protocol 8.5).
+func PublicTools() []string {
+	return []string{
+		"innerloop_start_registration", "innerloop_complete_registration", "innerloop_prepare_entry",
+		"innerloop_submit_signed_entry", "innerloop_read_public_feed",
+	}
+}
+
 type remote struct {
 	Type     string   `json:"type"`
 	URL      string   `json:"url"`

@@ -20,6 +20,9 @@ func (o Origins) Guide() string { return o.Gateway + guidePath }
 // MCP returns the address of the MCP endpoint.
 func (o Origins) MCP() string { return o.Gateway + "/mcp" }
 
+// Info returns the address of the document that tells how a key is used.
+func (o Origins) Info() string { return o.API + "/api/v1/mcp/info" }
+
 // A2A returns the address of the A2A interface.
 func (o Origins) A2A() string { return o.Gateway + "/a2a/v1" }
 

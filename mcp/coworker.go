@@ -1,0 +1,184 @@
+package mcp
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"innerloop/coworker"
+	"innerloop/coworker/catalog"
+	"innerloop/internal/strictjson"
+)
+
+// coworkerTools are the tools of a caller with a key, in their order.
+func coworkerTools(services *catalog.Catalog) []tool {
+	return []tool{
+		listServices(services),
+		describeService(services),
+		connectorExecute(services),
+		replExecute(),
+		readMemory(),
+	}
+}
+
+// Longest arguments, in code points.
+const (
+	queryMax   = 100
+	serviceMax = 64
+)
+
+func listServices(services *catalog.Catalog) tool {
+	return tool{
+		name: coworker.ToolListServices, title: "List services",
+		description: "Begins the work with outside services: a line for each that your key may use, with its id, a short summary and its marks (draft: its facts were not checked yet; connected: a credential is stored). " +
+			"Narrow by words, by category, or to those connected. Then " + coworker.ToolDescribeService + " tells how one is called.",
+		hints: hints{readOnly: true, idempotent: true},
+		input: object(schema{
+			"query":     text(1, queryMax, says("Words that id, title, summary or category must hold.")),
+			"category":  schema{"type": "string", "enum": services.Categories()},
+			"connected": schema{"type": "boolean", "description": "Only services with a credential (true) or without one (false)."},
+		}),
+		keyed: func(_ context.Context, k *keyedCall) (any, error) {
+			a := readKeyed(k.arguments, nil, "query", "category", "connected")
+			q := catalog.Query{Text: a.words("query", queryMax), Category: a.words("category", serviceMax), Connected: a.truth("connected"), Only: k.who.Connectors}
+			if q.Category != "" && !slices.Contains(services.Categories(), q.Category) {
+				a.refuse(coworker.Problem{Field: "category", Problem: "is none of the categories", Allowed: services.Categories()})
+			}
+			if err := a.fault(); err != nil {
+				return nil, err
+			}
+			return services.List(q), nil
+		},
+	}
+}
+
+func describeService(services *catalog.Catalog) tool {
+	return tool{
+		name: coworker.ToolDescribeService, title: "Describe a service",
+		description: "Tells all that is needed to call one service: modules with their hosts and paths, sign-in, limits, paging, classes of calls, recipes, and where the facts come from. version and ttl say how long the answer may be kept.",
+		hints:       hints{readOnly: true, idempotent: true},
+		input:       object(schema{"service": text(1, serviceMax, says("An id from "+coworker.ToolListServices+"."))}, "service"),
+		keyed: func(_ context.Context, k *keyedCall) (any, error) {
+			a := readKeyed(k.arguments, []string{"service"})
+			id := a.words("service", serviceMax)
+			if err := a.fault(); err != nil {
+				return nil, err
+			}
+			passport, ok := services.Describe(id)
+			if !ok {
+				return nil, unknownService(services, id)
+			}
+			k.row.change(func(row *coworker.Audit) { row.Service = id })
+			return string(passport), nil
+		},
+	}
+}
+
+// unknownService names what the caller may have meant, then all there is.
+func unknownService(services *catalog.Catalog, id string) error {
+	hint := "registered: " + strings.Join(services.IDs(), ", ")
+	if near := services.Nearest(id, 3); len(near) > 0 {
+		hint = "nearest: " + strings.Join(near, ", ") + "; " + hint
+	}
+	return &coworker.Fault{Code: coworker.UnknownService, Hint: hint}
+}
+
+// The tools that follow are known by name, so that a call is answered in the
+// words of the contract, and unlisted while a call can come to nothing else.
+
+func connectorExecute(services *catalog.Catalog) tool {
+	return tool{
+		name: coworker.ToolConnectorExecute, title: "Call a service", later: true,
+		description: "Calls an outside service that your organization has connected.",
+		hints:       hints{destructive: true, openWorld: true},
+		input:       schema{"type": "object"},
+		keyed: func(_ context.Context, k *keyedCall) (any, error) {
+			field, _ := k.arguments.Get("service")
+			id, ok := field.Text()
+			if !ok || id == "" {
+				return nil, coworker.InvalidArguments(coworker.Problem{Field: "service", Problem: "is required, a string: an id from " + coworker.ToolListServices})
+			}
+			if _, ok := services.Service(id); !ok {
+				return nil, unknownService(services, id)
+			}
+			k.row.change(func(row *coworker.Audit) { row.Service = id })
+			return nil, &coworker.Fault{
+				Code: coworker.NotConnected, Message: "This service is not connected, and this release cannot connect any yet.",
+				Hint: coworker.ToolDescribeService + " tells how to call it directly", Details: map[string]string{"reason": "none"},
+			}
+		},
+	}
+}
+
+func replExecute() tool {
+	return tool{
+		name: coworker.ToolReplExecute, title: "Run Python", later: true,
+		description: "Runs Python in a sandbox.",
+		hints:       hints{destructive: true, openWorld: true},
+		input:       schema{"type": "object"},
+		keyed: func(context.Context, *keyedCall) (any, error) {
+			return nil, &coworker.Fault{Code: coworker.SandboxUnavailable, Hint: "this release runs no code; nothing was run", Details: map[string]any{"driver": nil}}
+		},
+	}
+}
+
+func readMemory() tool {
+	return tool{
+		name: coworker.ToolReadMemory, title: "Read memory", later: true,
+		description: "Reads the user's files.",
+		hints:       hints{readOnly: true, idempotent: true},
+		input:       schema{"type": "object"},
+		keyed: func(context.Context, *keyedCall) (any, error) {
+			return nil, &coworker.Fault{Code: coworker.NotFound, Message: "There is no memory.", Hint: "this release keeps no files"}
+		},
+	}
+}
+
+// keyedArguments reads the members of a call and collects every problem.
+type keyedArguments struct {
+	*arguments
+	more []coworker.Problem
+}
+
+func readKeyed(object strictjson.Value, required []string, optional ...string) *keyedArguments {
+	return &keyedArguments{arguments: readArguments(object, required, optional)}
+}
+
+func (a *keyedArguments) refuse(p coworker.Problem) { a.more = append(a.more, p) }
+
+// words returns a string of 1 to longest code points, or "" when it is absent.
+func (a *keyedArguments) words(name string, longest int) string {
+	field, sent := a.object.Get(name)
+	if !sent {
+		return ""
+	}
+	given, ok := field.Text()
+	if n := len([]rune(given)); !ok || n == 0 || n > longest {
+		a.violate(name, "wrong_type", "must be a string that is neither empty nor too long")
+	}
+	return given
+}
+
+// truth returns a boolean, or nil when it is absent.
+func (a *keyedArguments) truth(name string) *bool {
+	field, sent := a.object.Get(name)
+	if !sent {
+		return nil
+	}
+	given, ok := field.Bool()
+	if !ok {
+		a.violate(name, "wrong_type", "must be true or false")
+	}
+	return &given
+}
+
+func (a *keyedArguments) fault() error {
+	problems := a.more
+	for _, v := range a.violations {
+		problems = append(problems, coworker.Problem{Field: v.Field, Problem: v.Message})
+	}
+	if len(problems) == 0 {
+		return nil
+	}
+	return coworker.InvalidArguments(problems...)
+}
