@@ -50,6 +50,7 @@ type prepared struct {
 	auth    *catalog.Auth
 	values  map[string]string
 	secrets []string
+	own     string // the address that is the organisation's word, if one is
 }
 
 // prepare fills in defaults and the parts that patterns name. What does not
@@ -120,6 +121,15 @@ func prepare(service *catalog.Service, c Connection) (*prepared, error) {
 			}
 		}
 		p.values[param.Name] = value
+		if param.Net == "own" && p.own == "" {
+			p.own = value
+			if param.Kind == "host" {
+				p.own = "https://" + value
+			}
+		}
+	}
+	if c.BaseURL != "" {
+		p.own = c.BaseURL
 	}
 	return p, nil
 }

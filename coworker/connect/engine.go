@@ -26,8 +26,8 @@ type Options struct {
 	Catalog *catalog.Catalog
 	Book    Book
 	// Clients gives the way out for a connection: to public addresses, and to
-	// the given networks for the connection's own base address.
-	Clients func(networks []netip.Prefix, baseURL string) Doer
+	// the given networks for an address that is the organisation's own word.
+	Clients func(networks []netip.Prefix, own string) Doer
 	Files   Files // nil: what is no text cannot be passed on
 	Cursors keyring.Key
 	Now     func() time.Time

@@ -155,7 +155,7 @@ func (x *execution) once(ctx context.Context, p *prepared, d *draft, refused str
 	}
 	defer done()
 	x.trace.BytesOut += int64(len(body))
-	answer, err := x.clients(p.Networks, p.BaseURL).Do(request)
+	answer, err := x.clients(p.Networks, p.own).Do(request)
 	if err != nil {
 		return nil, "", x.again(0, nil, 0, time.Second), x.unreachable(err, p)
 	}

@@ -96,7 +96,7 @@ func (e *Engine) exchange(ctx context.Context, p *prepared) (string, time.Durati
 	if err != nil {
 		return "", 0, err
 	}
-	answer, err := e.clients(p.Networks, p.BaseURL).Do(r)
+	answer, err := e.clients(p.Networks, p.own).Do(r)
 	if err != nil {
 		return "", 0, e.unreachable(err, p)
 	}

@@ -17,7 +17,7 @@ import (
 
 // ErrAddress says that an address may not be called. What was asked for is not
 // repeated.
-var ErrAddress = errors.New("egress: the address may not be called")
+var ErrAddress error = refusal{}
 
 // answerMax is how much of an answer is read, in bytes.
 const answerMax = 64 << 10
