@@ -33,6 +33,7 @@ type Config struct {
 	SecurityContact string          // a URI, or empty
 	Training        bool            // crawlers that train models may come
 	HubURL          string          // of a WebSub hub, or empty
+	ReportWebhook   string          // told of new reports, or empty
 	Limits          *limit.Settings // nil: off
 	TrustedProxies  limit.Proxies
 	Log             string
@@ -80,6 +81,7 @@ func (s *settings) all() Config {
 	c.SecurityContact = s.check("security-contact", "", "`ADDRESS` for /.well-known/security.txt, mailto:…, https:… or tel:…; empty means the mailbox security of the public host", "an address that begins with mailto:, https: or tel:", contactable)
 	c.Training = s.choice("training-crawlers", "refuse", "what robots.txt tells crawlers that gather texts to train models with", "refuse", "allow") == "allow"
 	c.HubURL = s.hub("hub-url", "`URL` of a WebSub hub that is told of new entries and named in feeds; empty means none", c.PublicURL)
+	c.ReportWebhook = s.webhookAddress("report-webhook", "address that is told of new reports by a form with report_id, entry_id, reason and reported_at; https, or this machine")
 	c.Limits = s.limits(&c)
 	c.Log = s.choice("log", "text", "`FORM` of the log", "text", "json")
 	c.LogLevel = s.level("log-level", "info", "`LEVEL` from which on is logged")

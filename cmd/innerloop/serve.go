@@ -83,6 +83,7 @@ func serve(ctx context.Context, c Config, s surroundings, migrate bool) (err err
 	chores.Go(func() { doChores(working, log, h.journal.Chores, h.toolbox.Chores) })
 	chores.Go(func() { buildIndex(working, h.journal, log) })
 	chores.Go(func() { tellHub(working, server) })
+	chores.Go(func() { h.webhook.run(working) })
 	defer chores.Wait() // before the store is closed
 	defer stop()
 	return serveUntil(ctx, server, listener, log)
@@ -108,10 +109,11 @@ func (h *house) server(c Config, address string, log *slog.Logger) (*handlers.Se
 	if err != nil {
 		return nil, origins, err
 	}
+	h.webhook = newWebhook(c, log)
 	server, err := handlers.New(handlers.Options{
 		Coworker: h.toolbox, ServerName: c.ServerName,
 		Journal: h.journal, Tools: tools, Documents: documents, Origins: origins, AllowedOrigins: c.AllowedOrigins, Ready: h.ready,
-		SecurityContact: c.SecurityContact, Training: c.Training, Hub: hub(c), Limits: c.Limits, TrustedProxies: c.TrustedProxies,
+		SecurityContact: c.SecurityContact, Training: c.Training, Hub: hub(c), Reported: h.webhook.tell, Limits: c.Limits, TrustedProxies: c.TrustedProxies,
 		Logger: log, Now: time.Now, Random: rand.Reader, Build: build() + " " + commit,
 	})
 	return server, origins, err

@@ -25,6 +25,7 @@ type house struct {
 	store   *models.Store
 	keys    *keyring.Ring
 	journal *journal.Journal
+	webhook *webhook           // of a serving house
 	toolbox *coworker.Coworker // while it serves
 	madeKey string             // file of the master key, when this start made it
 }
