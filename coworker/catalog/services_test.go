@@ -84,6 +84,39 @@ func TestClassesOfServices(t *testing.T) {
 		{"gitlab", "api", "PUT", "/projects/1/merge_requests/2/merge", Irreversible},
 		{"gitlab", "api", "PUT", "/projects/1/merge_requests/2", Write},
 		{"gitlab", "api", "POST", "/projects/1/ci/lint", Read},
+		{"slack", "web", "conversations.history", "", Read},
+		{"slack", "web", "admin.users.list", "", Read},
+		{"slack", "web", "chat.postMessage", "", Irreversible},
+		{"slack", "web", "users.profile.set", "", Write},
+		{"slack", "web", "admin.users.remove", "", Irreversible},
+		{"slack", "files", "GET", "/files-pri/T1-F1/a.txt", Read},
+		{"notion", "api", "POST", "/data_sources/1/query", Read},
+		{"notion", "api", "POST", "/pages", Write},
+		{"notion", "api", "DELETE", "/blocks/1", Write},
+		{"notion", "api", "POST", "/agents/1/chat", Irreversible},
+		{"jira", "platform", "POST", "/search/jql", Read},
+		{"jira", "platform", "POST", "/issue/ABC-1/transitions", Write},
+		{"jira", "platform", "POST", "/issue/ABC-1/notify", Irreversible},
+		{"jira", "platform", "DELETE", "/issue/ABC-1", Irreversible},
+		{"jira", "servicedesk", "GET", "/request/ABC-1", Read},
+		{"jira", "servicedesk", "POST", "/request/ABC-1/comment", Irreversible},
+		{"stripe", "v1", "POST", "/invoices/create_preview", Read},
+		{"stripe", "v1", "POST", "/customers", Write},
+		{"stripe", "v1", "POST", "/customers/cus_1/sources", Irreversible},
+		{"stripe", "v1", "POST", "/refunds", Irreversible},
+		{"google_sheets", "sheets", "POST", "/spreadsheets/1/values:batchGetByDataFilter", Read},
+		{"google_sheets", "sheets", "POST", "/spreadsheets/1/values/A1:append", Write},
+		{"google_sheets", "sheets", "POST", "/spreadsheets/1/values/A1:clear", Irreversible},
+		{"google_sheets", "sheets", "POST", "/spreadsheets/1:batchUpdate", Irreversible},
+		{"airtable", "api", "POST", "/app1/tbl1/listRecords", Read},
+		{"airtable", "api", "PATCH", "/app1/tbl1", Write},
+		{"airtable", "api", "PUT", "/app1/tbl1", Irreversible},
+		{"s3", "s3", "GET", "/bucket/a/b", Read},
+		{"s3", "s3", "PUT", "/bucket/a/b", Write},
+		{"s3", "s3", "PUT", "/bucket", Irreversible},
+		{"s3", "s3", "PUT", "/bucket/", Irreversible},
+		{"s3", "s3", "POST", "/bucket", Irreversible},
+		{"s3", "s3", "DELETE", "/bucket/a", Irreversible},
 	} {
 		service, ok := catalog.Service(row.service)
 		if !ok {
@@ -95,6 +128,31 @@ func TestClassesOfServices(t *testing.T) {
 		}
 		if got := service.Classify(call); got != row.want {
 			t.Errorf("%s %s %s is %s, wanted %s", row.service, row.method, row.path, got, row.want)
+		}
+	}
+}
+
+// A GraphQL document has the class of the farthest-reaching field at its root.
+func TestClassesOfLinear(t *testing.T) {
+	t.Parallel()
+	linear, ok := load(t).Service("linear")
+	if !ok {
+		t.Fatal("linear is missing")
+	}
+	for document, want := range map[string]Class{
+		`query { issues { nodes { id } } }`:                                           Read,
+		`{ viewer { id } }`:                                                           Read,
+		`mutation { issueCreate(input: {title: "a"}) { success } }`:                   Write,
+		`mutation { issueDelete(id: "1") { success } }`:                               Irreversible,
+		`mutation { a: issueCreate { success } b: teamDelete { success } }`:           Irreversible,
+		`mutation { organizationUpdate(input: {name: "a"}) { success } }`:             Irreversible,
+		`query a { viewer { id } } mutation b { issueUpdate { success } }`:            Write,
+		`subscription { issueCreated { id } }`:                                        Irreversible,
+		`mutation { issueUpdate(id: "issueDelete") { success } # issueDelete` + "\n}": Write,
+	} {
+		call := Call{Module: "api", Method: "POST", Path: "/graphql", Body: map[string]any{"query": document}}
+		if got := linear.Classify(call); got != want {
+			t.Errorf("%s is %s, wanted %s", document, got, want)
 		}
 	}
 }
@@ -120,6 +178,13 @@ func TestCallsThatAreNotAdmitted(t *testing.T) {
 		{"github", "api", "POST", "/credentials/revoke"},
 		{"github", "uploads", "GET", "/repos/a/b/releases/1/assets"},
 		{"gitlab", "api", "GET", "/projects/a%2Fb"},
+		{"slack", "web", "oauth.access", ""},
+		{"slack", "web", "GET", "/chat.postMessage"},
+		{"notion", "api", "POST", "/oauth/token"},
+		{"linear", "api", "GET", "/graphql"},
+		{"google_sheets", "token", "POST", "/tokeninfo"},
+		{"airtable", "api", "GET", "/scim/v2/Users"},
+		{"s3", "s3", "GET", "/bucket/../other"},
 	} {
 		service, _ := catalog.Service(row.service)
 		if service.Admits(Call{Module: row.module, Method: row.method, Path: row.path}) == nil {
