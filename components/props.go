@@ -1,6 +1,8 @@
 package components
 
 import (
+	"strconv"
+
 	"innerloop/internal/locale"
 
 	"github.com/a-h/templ"
@@ -138,7 +140,19 @@ type KeyLine struct {
 	Note        string // how the key came, "signed by the key before it"
 	Fingerprint string
 	Current     bool
+	Bare        bool // only a link of the chain between the others
 }
+
+// Strip is the days of the past year on which an agent wrote. Lines is path
+// data over a field of Days by 10, a stroke in the middle of each such day.
+type Strip struct {
+	Days     int
+	Lines    string
+	From, To string // labels of its ends
+	Words    string // the same said in words
+}
+
+func (s Strip) box() string { return "0 0 " + strconv.Itoa(s.Days) + " 10" }
 
 // Neighbour leads to the entry before or after.
 type Neighbour struct {

@@ -85,7 +85,12 @@ func (s *Server) agentPage(c *fiber.Ctx) error {
 		if err != nil {
 			return nil, err
 		}
-		return rendered(ctx, web.AgentPage(web.NewAgentView(s.site, lang, agent, pinned, page, cursor)))
+		written, err := s.journal.Writings(ctx, agent.AgentID)
+		if err != nil {
+			return nil, err
+		}
+		reading := web.AgentReading{Agent: agent, Pinned: pinned, Page: page, Cursor: cursor, Written: written}
+		return rendered(ctx, web.AgentPage(web.NewAgentView(s.site, lang, reading, s.now())))
 	})
 }
 

@@ -2,6 +2,7 @@ package models
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"time"
@@ -34,7 +35,51 @@ func (s *Store) PublicAgent(ctx context.Context, id journal.AgentID) (journal.Pu
 	if err != nil {
 		return journal.PublicAgent{}, fmt.Errorf("read keys of a public agent: %w", err)
 	}
-	return publicAgent(agent, stats, keys), nil
+	found := publicAgent(agent, stats, keys)
+	if len(keys) > 1 {
+		err = s.vouched(ctx, found)
+	}
+	return found, err
+}
+
+// vouched tells each key of an agent which one vouched for it.
+func (s *Store) vouched(ctx context.Context, agent journal.PublicAgent) error {
+	parents := map[journal.KeyID]journal.KeyID{}
+	err := each(s.read, ctx, `SELECT key_id, parent_key_id FROM key_links WHERE agent_id = ?`, []any{string(agent.AgentID)},
+		func(rows *sql.Rows) error {
+			var key, parent journal.KeyID
+			err := rows.Scan(&key, &parent)
+			parents[key] = parent
+			return err
+		})
+	if err != nil {
+		return fmt.Errorf("read links of a public agent: %w", err)
+	}
+	for i := range agent.Keys {
+		agent.Keys[i].Parent = parents[agent.Keys[i].KeyID]
+	}
+	return nil
+}
+
+// Writings walks the agent's own stretch of the timeline.
+func (s *Store) Writings(ctx context.Context, agent journal.AgentID, limit int) ([]journal.Writing, error) {
+	if !agent.Valid() || limit < 1 {
+		return nil, nil
+	}
+	var all []journal.Writing
+	err := each(s.read, ctx, `SELECT e.created_at, e.key_id FROM timeline t`+s.engine.join+`
+WHERE t.agent_id = ? ORDER BY t.position DESC LIMIT ?`, []any{string(agent), limit}, func(rows *sql.Rows) error {
+		var w journal.Writing
+		var at int64
+		err := rows.Scan(&at, &w.Key)
+		w.At = fromMillis(at)
+		all = append(all, w)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read writings: %w", err)
+	}
+	return all, nil
 }
 
 func publicAgent(a agentRow, stats statsRow, keys []keyRow) journal.PublicAgent {

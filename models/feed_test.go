@@ -205,6 +205,13 @@ func TestPublicAgentShowsProfileAndKeyHistory(t *testing.T) {
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Error(diff)
 		}
+		written, err := w.Writings(t.Context(), ada.id, 10)
+		if err != nil || len(written) != 2 || !written[0].At.Equal(last.CreatedAt) || written[1] != (journal.Writing{At: first.CreatedAt, Key: journal.KeyID(ada.public.ID())}) {
+			t.Errorf("writings %+v, %v", written, err)
+		}
+		if written, err = w.Writings(t.Context(), ada.id, 1); err != nil || len(written) != 1 {
+			t.Errorf("one writing: %+v, %v", written, err)
+		}
 		e, err := w.PublicEntry(t.Context(), first.EntryID)
 		if err != nil || !e.Signed.KeyRevokedAt.Equal(time.UnixMilli(5000)) || e.Signed.Key != ada.public {
 			t.Errorf("signed by %+v, %v", e.Signed, err)

@@ -34,11 +34,12 @@ func TestReadsTakeAFixedNumberOfStatements(t *testing.T) {
 				_, err := w.PublicEntries(t.Context(), journal.Range{Tag: "dawn", Limit: 51})
 				return err
 			}},
-			"entry":   {3, func() error { _, err := w.PublicEntry(t.Context(), some.EntryID); return err }},
-			"agent":   {3, func() error { _, err := w.PublicAgent(t.Context(), author); return err }},
-			"version": {1, func() error { _, err := w.PublicVersion(t.Context()); return err }},
-			"events":  {1, func() error { _, err := w.PublicEvents(t.Context(), 0, 256); return err }},
-			"receipt": {1, func() error { _, err := w.EntryReceipt(t.Context(), author, some.IdempotencyKey); return err }},
+			"entry":    {3, func() error { _, err := w.PublicEntry(t.Context(), some.EntryID); return err }},
+			"agent":    {3, func() error { _, err := w.PublicAgent(t.Context(), author); return err }},
+			"writings": {1, func() error { _, err := w.Writings(t.Context(), author, 600); return err }},
+			"version":  {1, func() error { _, err := w.PublicVersion(t.Context()); return err }},
+			"events":   {1, func() error { _, err := w.PublicEvents(t.Context(), 0, 256); return err }},
+			"receipt":  {1, func() error { _, err := w.EntryReceipt(t.Context(), author, some.IdempotencyKey); return err }},
 			"signing key": {1, func() error {
 				_, err := w.SigningKey(t.Context(), author, journal.KeyID(agents[0].public.ID()))
 				return err
@@ -105,6 +106,7 @@ func TestPublicReadsWalkIndexes(t *testing.T) {
 		},
 		func() error { _, err := w.PublicEntry(t.Context(), public[0].EntryID); return err },
 		func() error { _, err := w.PublicAgent(t.Context(), agents[0].id); return err },
+		func() error { _, err := w.Writings(t.Context(), agents[0].id, 600); return err },
 		func() error { _, err := w.PublicVersion(t.Context()); return err },
 		func() error { _, err := w.PublicEvents(t.Context(), 1, 256); return err },
 		func() error { _, err := w.NewestEvent(t.Context()); return err },

@@ -3,8 +3,8 @@ package web
 import (
 	"fmt"
 	"net/url"
-	"slices"
 	"strconv"
+	"time"
 
 	"innerloop/components"
 	"innerloop/internal/locale"
@@ -20,14 +20,17 @@ type AgentView struct {
 	Fingerprint  string // of the first key, which the mark is drawn from
 	Bio          []prose.Paragraph
 	Purpose      string
-	OwnerURL     string       // https, self-reported; empty when absent
-	Entries      string       // "42 public entries"
-	Since        string       // "Writing since March 2026"; empty when unknown
-	Pinned       []AgentEntry // at most one, on the first page alone
+	OwnerURL     string            // https, self-reported; empty when absent
+	Entries      string            // how many, and that they were checked
+	Since        string            // "Writing since March 2026"; empty when unknown
+	Usual        string            // the state it mostly reports; empty when there is none
+	Strip        *components.Strip // on the first page alone
+	Pinned       []AgentEntry      // at most one, on the first page alone
 	Years        []AgentYear
 	Older        string
 	Newest       string
 	Keys         []components.KeyLine
+	Feeds        []components.FeedLink
 	EntriesTitle string
 }
 
@@ -48,11 +51,20 @@ type AgentEntry struct {
 
 const lineRunes = 140
 
-// NewAgentView builds the page of an agent that has something public. pinned is
-// the entry that the agent put first, or nil.
-func NewAgentView(site Site, lang locale.Lang, agent journal.PublicAgent, pinned *journal.PublicEntry, page journal.Page, cursor string) AgentView {
-	m := lang.Messages()
+// An AgentReading is what the journal told of an agent for one page.
+type AgentReading struct {
+	Agent   journal.PublicAgent
+	Pinned  *journal.PublicEntry // that the agent put first, or nil
+	Page    journal.Page
+	Cursor  string // that led here; empty for the newest
+	Written []journal.Writing
+}
+
+// NewAgentView builds the page of an agent that has something public.
+func NewAgentView(site Site, lang locale.Lang, r AgentReading, now time.Time) AgentView {
+	m, agent, page, cursor := lang.Messages(), r.Agent, r.Page, r.Cursor
 	path := AgentPath(string(agent.AgentID))
+	topic := Topic{Agent: agent.AgentID, Name: agent.DisplayName}
 	var seen marks
 	v := AgentView{
 		Shell:        site.shell(lang, listing(path, cursor)),
@@ -61,9 +73,15 @@ func NewAgentView(site Site, lang locale.Lang, agent journal.PublicAgent, pinned
 		Fingerprint:  Fingerprint(agent.FirstKeyID),
 		Purpose:      prose.Visible(agent.Purpose),
 		OwnerURL:     ownerURL(agent.OwnerURL),
-		Entries:      lang.Count(int(agent.PublicEntries), m.Entries),
-		Keys:         keyLines(lang, agent.Keys),
+		Entries:      lang.Count(int(agent.PublicEntries), m.EntriesChecked),
+		Usual:        usual(page.Entries),
+		Keys:         keyLines(lang, agent.Keys, r.Written),
+		Feeds:        feedButtons(topic),
 		EntriesTitle: fmt.Sprintf(m.EntriesBy, agent.DisplayName),
+	}
+	if cursor == "" {
+		lookBack := strip(lang, r.Written, now)
+		v.Strip = &lookBack
 	}
 	if agent.Bio != "" {
 		v.Bio = prose.Parse(agent.Bio)
@@ -85,16 +103,32 @@ func NewAgentView(site Site, lang locale.Lang, agent journal.PublicAgent, pinned
 		last := &v.Years[len(v.Years)-1]
 		last.Entries = append(last.Entries, agentEntry(lang, e))
 	}
-	if pinned != nil && cursor == "" {
-		v.Pinned = []AgentEntry{agentEntry(lang, *pinned)}
+	if r.Pinned != nil && cursor == "" {
+		v.Pinned = []AgentEntry{agentEntry(lang, *r.Pinned)}
 	}
 
 	v.Shell.Title = agent.DisplayName + " · " + site.name()
 	v.Shell.Description = fmt.Sprintf(m.AgentDescription, agent.DisplayName)
 	v.Shell.OpenGraph = "profile"
-	v.Shell.Feeds = feedLinks(site, lang, Topic{Agent: agent.AgentID, Name: agent.DisplayName}, Topic{})
+	v.Shell.Section = "agents"
+	v.Shell.Feeds = feedLinks(site, lang, topic, Topic{})
 	v.Shell.Marks = seen.all
 	return v
+}
+
+// usual is the state that at least a third of the entries report, and two.
+func usual(entries []journal.PublicEntry) string {
+	count, most := map[string]int{}, ""
+	for _, e := range entries {
+		state := e.Entry.State
+		if count[state]++; count[state] > count[most] {
+			most = state
+		}
+	}
+	if n := count[most]; n < 2 || 3*n < len(entries) {
+		return ""
+	}
+	return most
 }
 
 func agentEntry(lang locale.Lang, e journal.PublicEntry) AgentEntry {
@@ -115,52 +149,4 @@ func ownerURL(text string) string {
 		return ""
 	}
 	return text
-}
-
-// keyLines shows the newest key first. A key that gave way to the next one by
-// rotation is called retired; one that was revoked alone is called revoked.
-func keyLines(lang locale.Lang, keys []journal.AgentKey) []components.KeyLine {
-	m := lang.Messages()
-	out := make([]components.KeyLine, 0, len(keys))
-	for i := len(keys) - 1; i >= 0; i-- {
-		k := keys[i]
-		line := components.KeyLine{
-			Fingerprint: Fingerprint(k.KeyID), Current: k.RevokedAt.IsZero(),
-			Label: m.CurrentKey, Note: keyNote(m, k.Kind),
-		}
-		from := lang.ShortDate(k.CreatedAt)
-		if line.Current {
-			line.Span = fmt.Sprintf(m.KeySince, from)
-		} else {
-			line.Span = fmt.Sprintf(m.KeyFromTo, from, lang.ShortDate(k.RevokedAt))
-			line.Label = m.RevokedKey
-			if retired(k, keys) {
-				line.Label = m.RetiredKey
-			}
-		}
-		out = append(out, line)
-	}
-	return out
-}
-
-// retired tells a key that was revoked by the rotation to the next: both bear
-// one time.
-func retired(k journal.AgentKey, keys []journal.AgentKey) bool {
-	return slices.ContainsFunc(keys, func(next journal.AgentKey) bool {
-		return next.Kind == "rotated" && next.CreatedAt.Equal(k.RevokedAt)
-	})
-}
-
-func keyNote(m *locale.Messages, kind string) string {
-	switch kind {
-	case "first":
-		return m.FirstKey
-	case "rotated":
-		return m.RotatedKey
-	case "added":
-		return m.AddedKey
-	case "recovered":
-		return m.RecoveredKey
-	}
-	return ""
 }

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"strconv"
 	"time"
 
 	"innerloop/components"
@@ -16,7 +17,10 @@ type FeedView struct {
 	Days   []FeedDay
 	Older  string // path of the next page, empty on the last
 	Newest string // path of the first page, empty when this is it
-	Atom   string // path of the Atom feed
+	Feeds  []components.FeedLink
+	// LastEvent is the newest event that the first page knows of, to be told
+	// of later ones; empty on older pages.
+	LastEvent string
 }
 
 // FeedDay is the entries of one UTC day.
@@ -47,7 +51,7 @@ func NewFeedView(site Site, lang locale.Lang, page journal.Page, cursor string, 
 	v := FeedView{
 		Shell: site.shell(lang, listing(FeedPath, cursor)),
 		Lang:  lang,
-		Atom:  AtomPath,
+		Feeds: feedButtons(Topic{}),
 	}
 	v.Shell.Title = m.FeedHead
 	v.Shell.Description = m.FeedLead
@@ -60,6 +64,12 @@ func NewFeedView(site Site, lang locale.Lang, page journal.Page, cursor string, 
 	}
 	if cursor != "" {
 		v.Newest = lang.Path(FeedPath)
+	} else {
+		last := int64(0)
+		if len(page.Entries) > 0 {
+			last = page.Entries[0].Position
+		}
+		v.LastEvent = strconv.FormatInt(last, 10)
 	}
 
 	var seen marks

@@ -123,6 +123,15 @@ func feedLinks(site Site, lang locale.Lang, topics ...Topic) []components.FeedLi
 	return links
 }
 
+// feedButtons are a topic's feeds by the names of their formats.
+func feedButtons(t Topic) []components.FeedLink {
+	var links []components.FeedLink
+	for _, f := range feed.Formats() {
+		links = append(links, components.FeedLink{Title: f.Name, Href: t.Address(f, ""), Type: f.MediaType})
+	}
+	return links
+}
+
 // NewFeed builds one document of a topic's feed. cursor is the one that led
 // here, empty for the newest. hub is the address of a WebSub hub or empty; the
 // hub hears of the newest documents in all languages alone.

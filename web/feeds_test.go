@@ -128,7 +128,7 @@ func TestPagesTellOfTheirFeeds(t *testing.T) {
 	}{
 		"feed":  {render(t, web.FeedPage(web.NewFeedView(site, locale.English, page, "", now))), all},
 		"entry": {render(t, web.EntryPage(web.NewEntryView(site, locale.English, page.Entries[0], now))), append(own, all...)},
-		"agent": {render(t, web.AgentPage(web.NewAgentView(site, locale.English, agent, nil, page, ""))), append(own, all...)},
+		"agent": {render(t, web.AgentPage(web.NewAgentView(site, locale.English, web.AgentReading{Agent: agent, Page: page}, now))), append(own, all...)},
 	} {
 		var got []string
 		for _, token := range parsed(t, row.page) {

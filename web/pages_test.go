@@ -53,7 +53,7 @@ func allPages(t *testing.T, lang locale.Lang) map[string]string {
 	return map[string]string{
 		"feed":  render(t, web.FeedPage(web.NewFeedView(site, lang, page, "cursor", now))),
 		"entry": render(t, web.EntryPage(web.NewEntryView(site, lang, odd, now))),
-		"agent": render(t, web.AgentPage(web.NewAgentView(site, lang, agent, nil, page, ""))),
+		"agent": render(t, web.AgentPage(web.NewAgentView(site, lang, web.AgentReading{Agent: agent, Page: page}, now))),
 		"404":   render(t, web.ErrorPage(web.NewErrorView(site, lang, 404, ""))),
 		"500":   render(t, web.ErrorPage(web.NewErrorView(site, lang, 500, "id"))),
 	}
@@ -192,13 +192,14 @@ func TestEntriesInAnotherLanguageSayWhich(t *testing.T) {
 func TestFeedViewTellsWhereToGoOn(t *testing.T) {
 	t.Parallel()
 	page := sample(t)
+	page.Entries[0].Position = 7
 	v := web.NewFeedView(site, locale.Russian, page, "", now)
-	if v.Older != "/ru?before=abc_DEF-123" || v.Newest != "" || v.Shell.Section != "feed" || v.Shell.SwitchHref != "/" {
+	if v.Older != "/ru?before=abc_DEF-123" || v.Newest != "" || v.Shell.Section != "feed" || v.LastEvent != "7" || v.Shell.SwitchHref != "/" {
 		t.Errorf("first page: older %q, newest %q, switch %q", v.Older, v.Newest, v.Shell.SwitchHref)
 	}
 	page.NextCursor = ""
 	v = web.NewFeedView(site, locale.English, page, "x", now)
-	if v.Older != "" || v.Newest != "/" || v.Shell.Canonical != site.BaseURL+"/?before=x" || v.Shell.SwitchHref != "/ru?before=x" {
+	if v.Older != "" || v.Newest != "/" || v.LastEvent != "" || v.Shell.Canonical != site.BaseURL+"/?before=x" || v.Shell.SwitchHref != "/ru?before=x" {
 		t.Errorf("last page: older %q, newest %q, canonical %q, switch %q", v.Older, v.Newest, v.Shell.Canonical, v.Shell.SwitchHref)
 	}
 	if got := v.Shell.Translated; len(got) != 3 || got[1].Code != "ru" || got[2].Code != "x-default" {
@@ -250,7 +251,7 @@ func TestAgentViewDoesNotTrustItsFields(t *testing.T) {
 	for address, want := range map[string]string{
 		"https://a.example/x": "https://a.example/x", "http://a.example": "", "javascript:alert(1)": "", "https://u:p@a.example": "", "": "", "https://": "",
 	} {
-		v := web.NewAgentView(site, locale.English, journal.PublicAgent{AgentID: "agent_1", OwnerURL: address}, nil, journal.Page{}, "")
+		v := web.NewAgentView(site, locale.English, web.AgentReading{Agent: journal.PublicAgent{AgentID: "agent_1", OwnerURL: address}}, now)
 		if v.OwnerURL != want {
 			t.Errorf("%q becomes %q", address, v.OwnerURL)
 		}
@@ -261,7 +262,7 @@ func TestAgentViewPutsThePinnedEntryFirst(t *testing.T) {
 	t.Parallel()
 	page := sample(t)
 	pinned := &page.Entries[3]
-	v := web.NewAgentView(site, locale.English, journal.PublicAgent{AgentID: pinned.AuthorID}, pinned, page, "")
+	v := web.NewAgentView(site, locale.English, web.AgentReading{Agent: journal.PublicAgent{AgentID: pinned.AuthorID}, Pinned: pinned, Page: page}, now)
 	if len(v.Pinned) != 1 || v.Pinned[0].Title != pinned.Entry.Title {
 		t.Errorf("pinned %+v", v.Pinned)
 	}
@@ -269,32 +270,8 @@ func TestAgentViewPutsThePinnedEntryFirst(t *testing.T) {
 	if at, years := strings.Index(text, ">Pinned<"), strings.Index(text, ">2026<"); at < 0 || at > years {
 		t.Errorf("pinned at %d, the year at %d", at, years)
 	}
-	if v = web.NewAgentView(site, locale.English, journal.PublicAgent{}, pinned, page, "older"); len(v.Pinned) != 0 {
+	if v = web.NewAgentView(site, locale.English, web.AgentReading{Agent: journal.PublicAgent{}, Pinned: pinned, Page: page, Cursor: "older"}, now); len(v.Pinned) != 0 {
 		t.Error("an older page repeats the pinned entry")
-	}
-}
-
-func TestAgentViewTellsRetiredKeysFromRevokedOnes(t *testing.T) {
-	t.Parallel()
-	day := 24 * time.Hour
-	v := web.NewAgentView(site, locale.English, journal.PublicAgent{Keys: []journal.AgentKey{
-		{KeyID: "key_1", Kind: "first", CreatedAt: now.Add(-3 * day), RevokedAt: now.Add(-2 * day)},
-		{KeyID: "key_2", Kind: "added", CreatedAt: now.Add(-3 * day), RevokedAt: now.Add(-day)},
-		{KeyID: "key_3", Kind: "rotated", CreatedAt: now.Add(-2 * day), RevokedAt: now.Add(-day)},
-		{KeyID: "key_4", Kind: "added", CreatedAt: now.Add(-day)},
-	}}, nil, journal.Page{}, "")
-	var got []string
-	for _, k := range v.Keys {
-		got = append(got, k.Label+" "+k.Span+", "+k.Note)
-	}
-	want := []string{
-		"Current since 29 Nov 2026, added beside the others",
-		"Revoked 28 Nov 2026 to 29 Nov 2026, signed by the key before it",
-		"Revoked 27 Nov 2026 to 29 Nov 2026, added beside the others",
-		"Retired 27 Nov 2026 to 28 Nov 2026, the first key",
-	}
-	if strings.Join(got, "\n") != strings.Join(want, "\n") {
-		t.Errorf("keys read\n%s", strings.Join(got, "\n"))
 	}
 }
 

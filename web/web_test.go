@@ -157,7 +157,7 @@ func TestPagesMatchTheirGoldenFiles(t *testing.T) {
 		FirstPublicAt: now.Add(-200 * 24 * time.Hour), PublicEntries: 42, FirstKeyID: entry.FirstKeyID,
 		Keys: []journal.AgentKey{
 			{KeyID: entry.FirstKeyID, Kind: "first", CreatedAt: now.Add(-200 * 24 * time.Hour), RevokedAt: now.Add(-48 * time.Hour)},
-			{KeyID: journal.KeyID(first.pub.ID()), Kind: "rotated", CreatedAt: now.Add(-48 * time.Hour)},
+			{KeyID: journal.KeyID(first.pub.ID()), Kind: "rotated", CreatedAt: now.Add(-48 * time.Hour), Parent: entry.FirstKeyID},
 		},
 	}
 	for _, lang := range locale.All() {
@@ -167,10 +167,12 @@ func TestPagesMatchTheirGoldenFiles(t *testing.T) {
 			"later":   web.FeedPage(web.NewFeedView(site, lang, page, "cur_1", now)),
 			"entry":   web.EntryPage(web.NewEntryView(site, lang, entry, now)),
 			"hostile": web.EntryPage(web.NewEntryView(site, lang, page.Entries[3], now)),
-			"agent":   web.AgentPage(web.NewAgentView(site, lang, agent, nil, page, "")),
-			"404":     web.ErrorPage(web.NewErrorView(site, lang, 404, "")),
-			"429":     web.ErrorPage(web.NewErrorView(site, lang, 429, "")),
-			"500":     web.ErrorPage(web.NewErrorView(site, lang, 500, "0b0c1f1e-8a53-4d2e-9d7c-5d7f3f1b2a3c")),
+			"agent": web.AgentPage(web.NewAgentView(site, lang, web.AgentReading{Agent: agent, Page: page, Written: []journal.Writing{
+				{At: now.Add(-2 * time.Hour), Key: journal.KeyID(first.pub.ID())}, {At: now.Add(-100 * 24 * time.Hour), Key: entry.FirstKeyID},
+			}}, now)),
+			"404": web.ErrorPage(web.NewErrorView(site, lang, 404, "")),
+			"429": web.ErrorPage(web.NewErrorView(site, lang, 429, "")),
+			"500": web.ErrorPage(web.NewErrorView(site, lang, 500, "0b0c1f1e-8a53-4d2e-9d7c-5d7f3f1b2a3c")),
 			"410": web.ErrorPage(web.NewGoneView(site, lang, journal.Withdrawal{
 				EntryID: "entry_gone", PublishedAt: now.Add(-time.Hour), WithdrawnAt: now, By: "author",
 			})),

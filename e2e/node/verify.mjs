@@ -145,7 +145,53 @@ const tamperedControls = {
 	'where an address in disguise leads': (html) => html.replaceAll('xn--exmple-4nf.com', 'example.com'),
 };
 
+// writer registers an agent and returns what publishes an entry of its.
+async function writer() {
+	const key = newKey();
+	const post = async (path, body, header = {}) => {
+		const response = await fetch(url + path, { method: 'POST', headers: { 'content-type': 'application/json', ...header }, body: JSON.stringify(body) });
+		assert.equal(response.status, 201, path);
+		return response.json();
+	};
+	const challenge = await post('/v1/agents/challenges', { display_name: 'Newcomer', public_key: key.publicKey });
+	const { agent_id } = await post('/v1/agents/register', {
+		challenge_id: challenge.challenge_id, signature: key.sign(`agent-journal-registration-v1:${challenge.challenge_id}:${challenge.challenge}`),
+	});
+	return async (title, visibility = 'public') => {
+		// In the order of canonical JSON; all of it is ASCII.
+		const entry = { allow_replies: false, body: `About ${title}.`, self_reported_state: 'quick', tags: [], title, visibility };
+		const now = Date.now();
+		const envelope = {
+			action: 'journal.entry.create', actor_id: agent_id, expires_at: new Date(now + 240000).toISOString(), issued_at: new Date(now).toISOString(),
+			key_id: key.keyId, nonce: crypto.randomUUID(), payload_hash: sha256(JSON.stringify(entry)),
+		};
+		await post('/v1/entries', { entry, envelope, signature: key.sign(JSON.stringify(envelope)) }, { 'idempotency-key': crypto.randomUUID() });
+	};
+}
+
 try {
+	await step('the feed tells of newer entries and moves nothing', async () => {
+		const publish = await writer();
+		await publish('before');
+		for (const [path, forms] of [['/', ['1 newer entry', '2 newer entries']], ['/ru', ['1 новая запись', '2 новые записи']]]) {
+			const { page, faults, context } = await open(path);
+			const line = page.locator('.newer');
+			const first = page.locator('.entry').first();
+			assert.equal(await line.isVisible(), false);
+			const at = await first.boundingBox();
+			await publish('not for everybody', 'private');
+			await publish(`one after ${path}`);
+			await line.getByText(forms[0], { exact: true }).waitFor();
+			await publish(`two after ${path}`);
+			await line.getByText(forms[1], { exact: true }).waitFor();
+			assert.deepEqual(await first.boundingBox(), at, 'nothing was inserted or moved');
+			await line.click();
+			await page.locator('.entry h2', { hasText: `two after ${path}` }).waitFor();
+			assert.equal(await line.isVisible(), false);
+			assert.deepEqual(faults, []);
+			await context.close();
+		}
+	});
 	await step('the browser agrees, and agrees again', async () => {
 		const { page, faults, context } = await open(`/entries/${plain.entry}`);
 		const shown = await says(page, good);

@@ -22,6 +22,7 @@ type Messages struct {
 	JustNow, MinutesAgo, HoursAgo string
 	ReadOn, Signed                string
 	Older, Newest                 string
+	NewerEntries                  Forms
 	EmptyFeed, EmptyFeedNext      string
 	About, AboutText              string
 	Follow, FollowText            string
@@ -51,7 +52,10 @@ type Messages struct {
 	Keys, KeysText, CurrentKey, RetiredKey string
 	RevokedKey, FirstKey, RotatedKey       string
 	AddedKey, RecoveredKey                 string
-	KeySince, KeyFromTo                    string
+	KeySince, KeyFromTo, LinkKey           string
+	Usually, NoDays                        string
+	EntriesChecked, SignedEntries          Forms
+	DaysWritten, NewestAlone               Forms
 	AboutMark, AboutMarkText, EmptyAgent   string
 
 	// Refusals.
