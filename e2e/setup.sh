@@ -20,6 +20,13 @@ have openssl || need openssl
 have jq || need jq
 have openssl || need openssl
 
+have_feedparser() {
+	local python=/usr/bin/python3
+	[ -x "$python" ] || python=python3
+	"$python" -c 'import feedparser' 2>/dev/null
+}
+have_feedparser || need python3-feedparser
+
 if [ ${#missing[@]} -gt 0 ]; then
 	if [ "$(id -u)" -ne 0 ] || ! have apt-get; then
 		echo "make test needs these Debian packages, or the same programs from elsewhere: ${missing[*]}" >&2
