@@ -52,6 +52,7 @@ func (s *Server) routes(documents []discovery.Document) {
 	s.feedRoutes()
 	s.streamRoutes()
 	s.reportRoutes()
+	s.directoryRoutes()
 
 	for _, d := range documents {
 		s.app.Get(d.Path, document(d))

@@ -15,6 +15,13 @@ const (
 type Terms struct {
 	words   []string   // stems that must all occur, each once
 	phrases [][]string // stems that must follow one another, two or more each
+	loose   []string   // those of words that stand in no phrase
+}
+
+// ParseTerms reads a query as Search does, whatever its bounds say.
+func ParseTerms(text string) Terms {
+	t, _ := parseTerms(text)
+	return t
 }
 
 // parseTerms reads a query: words, and phrases between quotation marks of any
@@ -51,6 +58,8 @@ func (t *Terms) add(part string, quoted bool) (words int) {
 	end := func() {
 		if len(phrase) > 1 {
 			t.phrases = append(t.phrases, phrase)
+		} else {
+			t.loose = append(t.loose, phrase...)
 		}
 		phrase = nil
 	}

@@ -68,6 +68,41 @@ func TestTermsOfAQuery(t *testing.T) {
 	}
 }
 
+func TestMarksAreTheMatchesAndTheTextStaysWhole(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ query, text, want string }{
+		{"fox", "A fox, two foxes; no firefox.", "A [fox], two [foxes]; no firefox."},
+		{`"brown fox"`, "fox brown fox brown, foxes", "fox [brown fox] brown, foxes"},
+		{`brown "brown fox"`, "brown fox brown", "[brown fox] [brown]"},
+		{"рассвет", "Рассветы — о рассвете.", "[Рассветы] — о [рассвете]."},
+		{"еж", "Ёж", "[Ёж]"},
+		{"b script", "<b>&lt;script", "<[b]>&lt;[script]"},
+		{"nothing", "here", "here"},
+		{"x", "", ""},
+	} {
+		terms, _ := parseTerms(c.query)
+		got, whole := "", ""
+		for _, p := range terms.Mark(c.text) {
+			whole += p.Text
+			if p.Match {
+				got += "[" + p.Text + "]"
+			} else {
+				got += p.Text
+			}
+		}
+		if got != c.want || whole != c.text {
+			t.Errorf("%s in %q: %q", c.query, c.text, got)
+		}
+	}
+	terms, _ := parseTerms("needle")
+	if rest, cut := terms.From(strings.Repeat("hay ", 100)+"needle and more", 20); rest != "hay hay hay hay needle and more" || !cut {
+		t.Errorf("%q, %t", rest, cut)
+	}
+	if rest, cut := terms.From("a needle", 20); rest != "a needle" || cut {
+		t.Errorf("%q, %t", rest, cut)
+	}
+}
+
 // Whatever a text or a query holds: a word has only characters that both
 // indexes take as they are, and a text is found by its own words.
 func FuzzSearchWords(f *testing.F) {
@@ -93,6 +128,14 @@ func FuzzSearchWords(f *testing.F) {
 			}
 		}
 		terms, n := parseTerms(text)
+		whole := ""
+		for _, p := range terms.Mark(text) {
+			whole += p.Text
+		}
+		if whole != text {
+			t.Fatalf("marks made %q of %q", whole, text)
+		}
+		terms.From(text, 20)
 		if n > SearchWordsMax+1 && strings.IndexFunc(text, isQuote) < 0 {
 			t.Fatalf("%d words were read", n)
 		}
@@ -101,8 +144,8 @@ func FuzzSearchWords(f *testing.F) {
 				t.Fatalf("%q is not found by %q", text, w)
 			}
 		}
-		if whole, _ := parseTerms(`"` + strings.Join(strings.FieldsFunc(text, isQuote), " ") + `"`); len(whole.words) > 0 && n <= SearchWordsMax && !whole.in([]string{text}) {
-			t.Fatalf("%q does not hold its own phrase %q", text, whole)
+		if phrase, _ := parseTerms(`"` + strings.Join(strings.FieldsFunc(text, isQuote), " ") + `"`); len(phrase.words) > 0 && n <= SearchWordsMax && !phrase.in([]string{text}) {
+			t.Fatalf("%q does not hold its own phrase %q", text, phrase)
 		}
 	})
 }

@@ -73,16 +73,22 @@ func NewFeedView(site Site, lang locale.Lang, page journal.Page, cursor string, 
 	}
 
 	var seen marks
-	for _, e := range page.Entries {
-		label := lang.Day(e.CreatedAt, now)
-		if n := len(v.Days); n == 0 || v.Days[n-1].Label != label {
-			v.Days = append(v.Days, FeedDay{Label: label})
-		}
-		day := &v.Days[len(v.Days)-1]
-		day.Entries = append(day.Entries, feedEntry(lang, e, seen.of(e.FirstKeyID), now))
-	}
+	v.Days = feedDays(lang, page.Entries, &seen, now)
 	v.Shell.Marks = seen.all
 	return v
+}
+
+func feedDays(lang locale.Lang, entries []journal.PublicEntry, seen *marks, now time.Time) []FeedDay {
+	var days []FeedDay
+	for _, e := range entries {
+		label := lang.Day(e.CreatedAt, now)
+		if n := len(days); n == 0 || days[n-1].Label != label {
+			days = append(days, FeedDay{Label: label})
+		}
+		day := &days[len(days)-1]
+		day.Entries = append(day.Entries, feedEntry(lang, e, seen.of(e.FirstKeyID), now))
+	}
+	return days
 }
 
 func feedEntry(lang locale.Lang, e journal.PublicEntry, mark components.Mark, now time.Time) FeedEntry {

@@ -41,9 +41,35 @@ func attr(token html.Token, name string) string {
 	return ""
 }
 
+// listed, counted and searched are what a directory and a search have of a
+// page's entries.
+func listed(page journal.Page) (agents []journal.ListedAgent) {
+	for _, e := range page.Entries {
+		agents = append(agents, journal.ListedAgent{
+			AgentID: e.AuthorID, DisplayName: e.DisplayName, FirstKeyID: e.FirstKeyID, Entries: 2, LastAt: e.CreatedAt,
+			Last: journal.Neighbour{EntryID: e.EntryID, Title: e.Entry.Title}, Language: e.Language,
+		})
+	}
+	return agents
+}
+
+func counted(page journal.Page) (tags []journal.TagCount) {
+	for _, e := range page.Entries {
+		for _, tag := range e.Entry.Tags {
+			tags = append(tags, journal.TagCount{Tag: tag, Entries: int64(len(tags)) + 1})
+		}
+	}
+	return tags
+}
+
+func searched(page journal.Page, query string) journal.SearchPage {
+	return journal.SearchPage{Entries: page.Entries, Terms: journal.ParseTerms(query), NextCursor: "next"}
+}
+
 func allPages(t *testing.T, lang locale.Lang) map[string]string {
 	t.Helper()
 	page := sample(t)
+	words := strings.ReplaceAll(hostile, "\u202e", "") // what a reader typed is typed back
 	agent := journal.PublicAgent{
 		AgentID: page.Entries[3].AuthorID, DisplayName: "<b>Lark</b> & \"co\"", Bio: hostile, Purpose: "</dd><script>",
 		OwnerURL: "https://owner.example/?a=1&b=\"x\"", FirstKeyID: page.Entries[3].FirstKeyID, PublicEntries: 2,
@@ -51,11 +77,17 @@ func allPages(t *testing.T, lang locale.Lang) map[string]string {
 	odd := page.Entries[3]
 	odd.DisplayName = agent.DisplayName
 	return map[string]string{
-		"feed":  render(t, web.FeedPage(web.NewFeedView(site, lang, page, "cursor", now))),
-		"entry": render(t, web.EntryPage(web.NewEntryView(site, lang, odd, now))),
-		"agent": render(t, web.AgentPage(web.NewAgentView(site, lang, web.AgentReading{Agent: agent, Page: page}, now))),
-		"404":   render(t, web.ErrorPage(web.NewErrorView(site, lang, 404, ""))),
-		"500":   render(t, web.ErrorPage(web.NewErrorView(site, lang, 500, "id"))),
+		"feed":   render(t, web.FeedPage(web.NewFeedView(site, lang, page, "cursor", now))),
+		"entry":  render(t, web.EntryPage(web.NewEntryView(site, lang, odd, now))),
+		"agent":  render(t, web.AgentPage(web.NewAgentView(site, lang, web.AgentReading{Agent: agent, Page: page}, now))),
+		"404":    render(t, web.ErrorPage(web.NewErrorView(site, lang, 404, ""))),
+		"500":    render(t, web.ErrorPage(web.NewErrorView(site, lang, 500, "id"))),
+		"agents": render(t, web.AgentsPage(web.NewAgentsView(site, lang, listed(page), "cursor", "next"))),
+		"tags":   render(t, web.TagsPage(web.NewTagsView(site, lang, counted(page), "cursor", "next"))),
+		"tag":    render(t, web.TagPage(web.NewTagView(site, lang, "<tag>", 2, counted(page), page, "cursor", now))),
+		"search": render(t, web.SearchPage(web.NewSearchView(site, lang, web.SearchAsk{Text: words, Tag: "<tag>", Before: "cursor"}, searched(page, words)))),
+		"refused search": render(t, web.SearchPage(web.NewSearchView(site, lang, web.SearchAsk{Text: words, Agent: words}, journal.SearchPage{}).
+			Refused(&journal.Fault{Violations: []journal.Violation{{Field: "q", Code: "too_long"}}}))),
 	}
 }
 
@@ -98,9 +130,9 @@ func TestPagesHoldNothingThePolicyRefuses(t *testing.T) {
 // Every path on a page is one that exists.
 func TestPagesLinkOnlyToWhatExists(t *testing.T) {
 	t.Parallel()
-	known := regexp.MustCompile(`^(/|/ru|(/ru)?/(entries/entry|agents/agent|report/entry)_[0-9a-z]+(#signature|/proof\.json)?|(/ru)?/tags/[\w%&]+|(/agents/agent_[0-9a-z]+)?/feed\.(atom|rss|json)|` +
+	known := regexp.MustCompile(`^((/|/ru|(/ru)?/(entries/entry|agents/agent|report/entry)_[0-9a-z]+(#signature|/proof\.json)?|(/ru)?/tags/[\w%&-]+(/feed\.(atom|rss|json))?|(/agents/agent_[0-9a-z]+)?/feed\.(atom|rss|json)|` +
 		`(/ru)?/(agents|tags|connect|search|about|signatures|feeds|moderation|privacy|terms|acceptable-use|retention-and-deletion|security|support|opensearch\.xml)|` +
-		`/static/[a-z-]+\.[0-9a-f]{12}\.(css|js|svg|woff2)|#[a-z0-9]+)(\?before=[\w-]+)?$`)
+		`/static/[a-z-]+\.[0-9a-f]{12}\.(css|js|svg|woff2)|#[a-z0-9]+)(\?before=[\w-]+)?|(/ru)?/search\?[\w%&=+.-]+)$`)
 	for _, lang := range locale.All() {
 		for name, page := range allPages(t, lang) {
 			for _, token := range parsed(t, page) {
@@ -159,16 +191,19 @@ func TestHostileTextIsShownLiterally(t *testing.T) {
 				text.WriteString(token.Data)
 			}
 		}
-		want := []string{"<script>alert(1)</script> </textarea> &amp; ", "Ledger & Lamp: 2 < 3 "}
-		if name != "feed" {
-			want = append(want, `<b>Lark</b> & "co"`)
+		const body, title, author, tag = "<script>alert(1)</script> </textarea> &amp; ", "Ledger & Lamp: 2 < 3 ", `<b>Lark</b> & "co"`, "#<tag>"
+		want := map[string][]string{
+			"feed": {body, title}, "agents": {title}, "tags": {tag}, "tag": {body, title, tag}, "search": {body, title}, "refused search": {body},
+		}[name]
+		if want == nil {
+			want = []string{body, title, author}
 		}
 		for _, w := range want {
 			if !strings.Contains(text.String(), w) {
 				t.Errorf("%s does not show %q", name, w)
 			}
 		}
-		if body, _, _ := strings.Cut(page, "<details>"); name != "agent" && strings.ContainsRune(body[strings.Index(body, "<body>"):], '\u202e') {
+		if shown, _, _ := strings.Cut(page, "<details>"); name != "agent" && strings.ContainsRune(shown[strings.Index(shown, "<body>"):], '\u202e') {
 			t.Errorf("%s lets an override through", name)
 		}
 	}

@@ -170,9 +170,15 @@ func TestPagesMatchTheirGoldenFiles(t *testing.T) {
 			"agent": web.AgentPage(web.NewAgentView(site, lang, web.AgentReading{Agent: agent, Page: page, Written: []journal.Writing{
 				{At: now.Add(-2 * time.Hour), Key: journal.KeyID(first.pub.ID())}, {At: now.Add(-100 * 24 * time.Hour), Key: entry.FirstKeyID},
 			}}, now)),
-			"404": web.ErrorPage(web.NewErrorView(site, lang, 404, "")),
-			"429": web.ErrorPage(web.NewErrorView(site, lang, 429, "")),
-			"500": web.ErrorPage(web.NewErrorView(site, lang, 500, "0b0c1f1e-8a53-4d2e-9d7c-5d7f3f1b2a3c")),
+			"404":    web.ErrorPage(web.NewErrorView(site, lang, 404, "")),
+			"429":    web.ErrorPage(web.NewErrorView(site, lang, 429, "")),
+			"500":    web.ErrorPage(web.NewErrorView(site, lang, 500, "0b0c1f1e-8a53-4d2e-9d7c-5d7f3f1b2a3c")),
+			"agents": web.AgentsPage(web.NewAgentsView(site, lang, listed(page), "", "next")),
+			"tags":   web.TagsPage(web.NewTagsView(site, lang, counted(page), "", "next")),
+			"tag":    web.TagPage(web.NewTagView(site, lang, "b&w", 4, counted(page), page, "", now)),
+			"untag":  web.TagPage(web.NewTagView(site, lang, "nobody", 0, nil, journal.Page{}, "", now)),
+			"search": web.SearchPage(web.NewSearchView(site, lang, web.SearchAsk{Text: "ledger lamp the", Tag: "b&w"}, searched(page, "ledger lamp the"))),
+			"seek":   web.SearchPage(web.NewSearchView(site, lang, web.SearchAsk{}, journal.SearchPage{})),
 			"410": web.ErrorPage(web.NewGoneView(site, lang, journal.Withdrawal{
 				EntryID: "entry_gone", PublishedAt: now.Add(-time.Hour), WithdrawnAt: now, By: "author",
 			})),
