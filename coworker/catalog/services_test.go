@@ -117,6 +117,28 @@ func TestClassesOfServices(t *testing.T) {
 		{"s3", "s3", "PUT", "/bucket/", Irreversible},
 		{"s3", "s3", "POST", "/bucket", Irreversible},
 		{"s3", "s3", "DELETE", "/bucket/a", Irreversible},
+		{"ozon_performance", "api", "GET", "/api/client/campaign/all_sku_promo/activate", Irreversible},
+		{"ozon_performance", "api", "GET", "/api/client/campaign/1/objects", Read},
+		{"ozon_performance", "api", "POST", "/api/client/statistics", Read},
+		{"ozon_performance", "api", "POST", "/api/client/campaign/1/activate", Irreversible},
+		{"ozon_performance", "api", "POST", "/api/client/campaign/1/deactivate", Write},
+		{"retailcrm", "api", "POST", "/orders/1/edit", Write},
+		{"retailcrm", "api", "POST", "/orders/payments/1/delete", Irreversible},
+		{"tbank_acquiring", "payments", "CheckOrder", "", Read},
+		{"tbank_acquiring", "payments", "Cancel", "", Irreversible},
+		{"unisender", "api", "getLists", "", Read},
+		{"unisender", "api", "createEmailMessage", "", Write},
+		{"unisender", "api", "createCampaign", "", Irreversible},
+		{"hubspot", "crm", "POST", "/v3/objects/contacts/search", Read},
+		{"hubspot", "crm", "PATCH", "/v3/objects/deals/1", Write},
+		{"hubspot", "crm", "POST", "/v3/objects/deals/batch/archive", Irreversible},
+		{"hubspot", "marketing", "POST", "/marketing/v3/transactional/single-email/send", Irreversible},
+		{"zendesk", "support", "GET", "/search.json", Read},
+		{"zendesk", "support", "PUT", "/tickets/1.json", Irreversible},
+		{"zendesk", "support", "PUT", "/users/1.json", Write},
+		{"asana", "api", "POST", "/tasks", Write},
+		{"asana", "api", "POST", "/webhooks", Irreversible},
+		{"asana", "files", "POST", "/attachments", Write},
 	} {
 		service, ok := catalog.Service(row.service)
 		if !ok {
@@ -185,6 +207,11 @@ func TestCallsThatAreNotAdmitted(t *testing.T) {
 		{"google_sheets", "token", "POST", "/tokeninfo"},
 		{"airtable", "api", "GET", "/scim/v2/Users"},
 		{"s3", "s3", "GET", "/bucket/../other"},
+		{"ozon_performance", "api", "POST", "/api/client/token"},
+		{"tbank_acquiring", "payments", "AddTerminal", ""},
+		{"unisender", "api", "transferMoney", ""},
+		{"hubspot", "crm", "POST", "/oauth/v1/token"},
+		{"asana", "api", "POST", "/batch"},
 	} {
 		service, _ := catalog.Service(row.service)
 		if service.Admits(Call{Module: row.module, Method: row.method, Path: row.path}) == nil {
