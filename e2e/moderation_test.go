@@ -28,7 +28,7 @@ type target struct {
 // from them.
 func (x *target) lists() []string {
 	return []string{
-		"/", "/ru", "/v1/feed", "/v1/tags/mattertag/entries", "/opml",
+		"/", "/ru", "/agents", "/ru/agents", "/search?q=rare", "/ru/search?q=rare", "/v1/feed", "/v1/tags/mattertag/entries", "/opml",
 		"/feed.atom", "/feed.rss", "/feed.json", "/tags/mattertag/feed.atom", "/tags/mattertag/feed.rss", "/tags/mattertag/feed.json",
 	}
 }
