@@ -121,7 +121,16 @@ func (t tool) definition() (mcp.Tool, error) {
 }
 
 func (b *Bridge) handler(t tool) server.ToolHandlerFunc {
-	return func(ctx context.Context, r mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+	return func(ctx context.Context, r mcp.CallToolRequest) (result *mcp.CallToolResult, err error) {
+		// The process ends with a panic, and with it every other call.
+		defer func() {
+			if recover() != nil {
+				result, err = failed(&problem{
+					Code: "internal_error", Message: "The bridge failed at this call.",
+					Hint: "it may have been carried out or not: repeat the call with exactly the same arguments, and it is not done twice", Retryable: true,
+				})
+			}
+		}()
 		if err := b.may(t.needs); err != nil {
 			return failed(err)
 		}

@@ -71,7 +71,8 @@ func (b *Bridge) list(ctx context.Context, a *arguments) (any, error) {
 }
 
 // fitting asks for a page, and for a shorter one when it is too heavy: only
-// the service knows the cursor after an entry. One entry always fits.
+// the service knows the cursor after an entry. One entry always fits. A service
+// that returns more than it was asked for could make this go on for ever.
 func fitting(limit int, ask func(limit int) (client.Page, error), trim func(map[string]json.RawMessage)) (pageResult, error) {
 	result := pageResult{}
 	for {
@@ -84,6 +85,9 @@ func fitting(limit int, ask func(limit int) (client.Page, error), trim func(map[
 		}
 		if err := json.Unmarshal(page.Raw, &read); err != nil {
 			return result, err
+		}
+		if len(read.Entries) > limit {
+			return result, &problem{Code: "invalid_response", Message: "The service returned more entries than it was asked for."}
 		}
 		size, fits := 0, 0
 		for _, e := range read.Entries {
