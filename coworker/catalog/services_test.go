@@ -139,6 +139,23 @@ func TestClassesOfServices(t *testing.T) {
 		{"asana", "api", "POST", "/tasks", Write},
 		{"asana", "api", "POST", "/webhooks", Irreversible},
 		{"asana", "files", "POST", "/attachments", Write},
+		{"trello", "api", "PUT", "/cards/1", Write},
+		{"trello", "api", "DELETE", "/cards/1", Irreversible},
+		{"trello", "api", "DELETE", "/cards/1/idLabels/2", Write},
+		{"vk", "api", "wall.get", "", Read},
+		{"vk", "api", "messages.send", "", Irreversible},
+		{"vk", "api", "wall.edit", "", Write},
+		{"vk", "api", "groups.editManager", "", Irreversible},
+		{"sendgrid", "global", "POST", "/mail/send", Irreversible},
+		{"sendgrid", "global", "POST", "/marketing/contacts/search/emails", Read},
+		{"twilio", "core", "GET", "/Messages.json", Read},
+		{"twilio", "core", "POST", "/Messages.json", Irreversible},
+		{"twilio", "lookups", "GET", "/PhoneNumbers/1", Write},
+		{"microsoft_graph", "graph", "POST", "/me/sendMail", Irreversible},
+		{"microsoft_graph", "graph", "POST", "/me/messages", Write},
+		{"microsoft_graph", "graph", "POST", "/me/messages/1/send", Irreversible},
+		{"microsoft_graph", "graph", "POST", "/me/events", Irreversible},
+		{"microsoft_graph", "graph", "POST", "/search/query", Read},
 	} {
 		service, ok := catalog.Service(row.service)
 		if !ok {
@@ -212,6 +229,10 @@ func TestCallsThatAreNotAdmitted(t *testing.T) {
 		{"unisender", "api", "transferMoney", ""},
 		{"hubspot", "crm", "POST", "/oauth/v1/token"},
 		{"asana", "api", "POST", "/batch"},
+		{"trello", "api", "GET", "/batch"},
+		{"vk", "api", "execute", ""},
+		{"twilio", "core", "GET", "/Messages"},
+		{"microsoft_graph", "graph", "POST", "/$batch"},
 	} {
 		service, _ := catalog.Service(row.service)
 		if service.Admits(Call{Module: row.module, Method: row.method, Path: row.path}) == nil {
