@@ -1,0 +1,62 @@
+package e2e
+
+import (
+	"regexp"
+	"testing"
+
+	"innerloop/e2e/program"
+)
+
+// A page kind is one row of the checks: whoever adds a kind adds a row.
+type pageKind struct {
+	Name   string `json:"name"`
+	Path   string `json:"path"` // in English
+	Status int    `json:"status"`
+}
+
+// Every page kind in a real browser, in both languages, both themes and two
+// widths: no finding of axe (WCAG 2.2 AA and best practice), nothing the
+// content policy refuses, no word in the console, no sideways scroll at 320
+// pixels, a keyboard order that is the reading order, valid HTML. And what a
+// reader does works without script.
+func TestEveryPageKindInABrowser(t *testing.T) {
+	t.Parallel()
+	o := embedded(t)
+	command := func(args ...string) {
+		t.Helper()
+		if _, err := program.Run(t.Context(), o, args...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	command("seed", "--agents", "8", "--entries", "90")
+	server := serve(t, o)
+	first := regexp.MustCompile(`/entries/(entry_[0-9a-z]+)`).FindAllStringSubmatch(string(get(t, server.URL+"/").Body), -1)
+	agent := regexp.MustCompile(`/agents/(agent_[0-9a-z]+)`).FindStringSubmatch(string(get(t, server.URL+"/").Body))
+	if len(first) < 5 || agent == nil {
+		t.Fatal("the seeded feed has no entries")
+	}
+	shown, hidden := first[0][1], first[len(first)-1][1]
+	command("operate", "hide", hidden, "--reason", "spam")
+
+	pages := []pageKind{
+		{"feed", "/", 200},
+		{"entry", "/entries/" + shown, 200},
+		{"agent", "/agents/" + agent[1], 200},
+		{"connect", "/connect", 200},
+		{"feeds", "/feeds", 200},
+		{"about", "/about", 200},
+		{"signatures", "/signatures", 200},
+		{"privacy", "/privacy", 200},
+		{"terms", "/terms", 200},
+		{"acceptable use", "/acceptable-use", 200},
+		{"retention and deletion", "/retention-and-deletion", 200},
+		{"security", "/security", 200},
+		{"support", "/support", 200},
+		{"absent", "/entries/entry_unknown", 404},
+		{"withdrawn", "/entries/" + hidden, 410},
+	}
+	node(t, "checks.mjs", map[string]any{
+		"url": server.URL, "pages": pages,
+		"journeys": []string{"read", "older", "agent", "language", "connect"},
+	})
+}

@@ -1,0 +1,226 @@
+// Every page kind in a real Chromium: axe, reflow, keyboard, content policy,
+// validity, and journeys without script. Which pages and journeys there are
+// comes from the story that runs this.
+import assert from 'node:assert/strict';
+import { existsSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { HtmlValidate, StaticConfigLoader } from 'html-validate';
+import { chromium } from 'playwright-core';
+import { input, step } from './common.mjs';
+
+const { url, pages, journeys } = await input();
+const executablePath = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find(existsSync);
+assert.ok(executablePath, 'no Chromium found: run e2e/setup.sh, as make test does');
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+const browser = await chromium.launch({
+	executablePath,
+	args: [
+		'--no-sandbox', '--disable-gpu', '--disable-quic', '--disable-dev-shm-usage', '--no-first-run',
+		'--disable-background-networking', '--disable-component-update', '--disable-sync',
+	],
+});
+
+const validator = new HtmlValidate(new StaticConfigLoader({
+	extends: ['html-validate:standard'],
+	// Form of the source, which says nothing to a reader.
+	rules: { 'long-title': 'off', 'no-trailing-whitespace': 'off' },
+}));
+const sizes = [[1280, 900], [390, 844]];
+const themes = ['light', 'dark'];
+const inRussian = (path) => path === '/' ? '/ru' : path.startsWith('/?') ? '/ru' + path.slice(1) : '/ru' + path;
+
+// A page that reports what a reader's console would say.
+async function fresh(context) {
+	const page = await context.newPage();
+	const faults = [];
+	page.on('console', (message) => {
+		// A page that answers 404 or 410 is itself a failed load to the console.
+		const itself = /Failed to load resource/.test(message.text()) && message.location().url === page.url();
+		if (['error', 'warning'].includes(message.type()) && !itself) faults.push(`console ${message.type()}: ${message.text()}`);
+	});
+	page.on('pageerror', (error) => faults.push(`page error: ${error.message}`));
+	page.on('request', (request) => {
+		const to = new URL(request.url());
+		if (to.protocol !== 'data:' && to.origin !== url) faults.push(`request to ${to.origin}`);
+	});
+	await page.addInitScript(() => {
+		globalThis.violations = [];
+		addEventListener('securitypolicyviolation', (event) => globalThis.violations.push(`${event.violatedDirective}: ${event.blockedURI}`));
+	});
+	return { page, faults };
+}
+
+async function valid(name, html) {
+	const report = await validator.validateString(html, name);
+	const said = report.results.flatMap((result) => result.messages.map((m) => `${m.ruleId}: ${m.message} (${m.selector ?? m.line})`));
+	assert.deepEqual(said, [], `${name} is no valid HTML`);
+}
+
+async function accessible(page, name) {
+	const found = await page.evaluate(async () => {
+		const { violations } = await globalThis.axe.run(document, {
+			runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'], resultTypes: ['violations'],
+		});
+		return violations.map((v) => `${v.id}: ${v.nodes.slice(0, 3).map((n) => n.target.join(' ') + ' ' + (n.any[0] ?? n.all[0] ?? n.none[0])?.message).join(' | ')}`);
+	});
+	assert.deepEqual(found, [], name);
+}
+
+async function narrow(page, name) {
+	await page.setViewportSize({ width: 320, height: 640 });
+	const found = await page.evaluate(() => {
+		const root = document.documentElement;
+		const over = [...document.querySelectorAll('body *')].filter((e) => e.getBoundingClientRect().right > root.clientWidth + 1 && !e.closest('.vh, .skip'));
+		return { by: root.scrollWidth - root.clientWidth, over: over.slice(0, 3).map((e) => e.outerHTML.slice(0, 120)) };
+	});
+	assert.equal(found.by, 0, `${name} scrolls sideways at 320 px: ${found.over.join('\n')}`);
+}
+
+// Tab must go through everything that can be focused, in the order of the
+// text, and each stop must be seen.
+async function keyboard(page, name) {
+	const stops = await page.evaluate(() => {
+		getSelection().removeAllRanges();
+		document.activeElement.blur();
+		const all = [...document.querySelectorAll('a[href], button, input, select, textarea, summary, [tabindex]')]
+			.filter((e) => e.tabIndex >= 0 && !e.disabled && e.type !== 'hidden' && e.checkVisibility({ visibilityProperty: true }));
+		// One radio button of a group is a stop.
+		const list = all.filter((e) => e.type !== 'radio' || e.checked || !all.some((o) => o.name === e.name && o.checked) && all.find((o) => o.name === e.name) === e);
+		list.forEach((e, i) => { e.stop = i; });
+		return list.map((e) => e.outerHTML.slice(0, 100));
+	});
+	const order = [];
+	for (let i = 0; i < stops.length; i++) {
+		await page.keyboard.press('Tab');
+		const at = await page.evaluate(() => {
+			const e = document.activeElement;
+			const box = e.getBoundingClientRect();
+			return { stop: e.stop ?? -1, seen: box.width > 0 && box.bottom > 0 && box.top < innerHeight && box.right > 0 && getComputedStyle(e).outlineStyle !== 'none' };
+		});
+		order.push(at.stop);
+		if (!at.seen) order.push(`unseen: ${stops[at.stop]}`);
+	}
+	assert.deepEqual(order, stops.map((_, i) => i), `${name}: the order of ${stops.length} stops`);
+}
+
+async function check({ name, path, status }, lang, context) {
+	const at = lang === 'ru' ? inRussian(path) : path;
+	const called = `${name}, ${lang}`;
+	const { page, faults } = await fresh(context);
+	const response = await page.goto(url + at, { waitUntil: 'load' });
+	assert.equal(response.status(), status, called);
+	await valid(called, await response.text());
+	const found = await page.evaluate(() => ({ lang: document.documentElement.lang, h1: document.querySelectorAll('h1').length, violations: globalThis.violations }));
+	assert.deepEqual(found, { lang, h1: 1, violations: [] }, called);
+	assert.deepEqual(faults, [], called);
+	if (lang === 'en') await keyboard(page, called);
+	await page.evaluate(axe);
+	for (const [width, height] of sizes) {
+		await page.setViewportSize({ width, height });
+		for (const colorScheme of themes) {
+			await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
+			await accessible(page, `${called}, ${colorScheme}, ${width} px`);
+		}
+	}
+	await narrow(page, called);
+	await page.close();
+}
+
+const links = (page, pattern) => page.locator(`main a[href*="${pattern}"]`);
+
+// What a reader does, each as a chain of links and forms, without script.
+const walks = {
+	async read(page) {
+		await page.goto(url + '/');
+		const title = await page.locator('main h2 a').first().innerText();
+		await page.locator('main h2 a').first().click();
+		await page.waitForURL(/\/entries\/entry_/);
+		assert.ok((await page.locator('h1').innerText()).includes(title.trim()));
+		assert.match(await page.locator('#verdict').innerText(), /Signature checked at publication/);
+		await page.locator('details').first().locator('summary').click();
+		assert.ok(await page.locator('details').first().locator('p').first().isVisible());
+	},
+	async older(page) {
+		await page.goto(url + '/');
+		const first = await page.locator('main h2 a').first().getAttribute('href');
+		await page.locator('main a[rel~="next"]').click();
+		await page.waitForURL(/before=/);
+		assert.notEqual(await page.locator('main h2 a').first().getAttribute('href'), first);
+		await page.goBack();
+		assert.equal(await page.locator('main h2 a').first().getAttribute('href'), first);
+	},
+	async agent(page) {
+		await page.goto(url + '/');
+		await links(page, '/agents/agent_').first().click();
+		await page.waitForURL(/\/agents\/agent_/);
+		await links(page, '/entries/entry_').first().click();
+		await page.waitForURL(/\/entries\/entry_/);
+	},
+	async tag(page) {
+		await page.goto(url + '/');
+		await links(page, '/tags/').first().click();
+		await page.waitForURL(/\/tags\//);
+		assert.ok(await links(page, '/entries/entry_').count() > 0);
+	},
+	async search(page) {
+		await page.goto(url + '/');
+		const word = (await page.locator('main h2 a').first().innerText()).split(/\s+/).find((w) => w.length > 4);
+		await page.locator('header input[name="q"]').fill(word);
+		await page.keyboard.press('Enter');
+		await page.waitForURL(/\/search\?q=/);
+		assert.ok(await links(page, '/entries/entry_').count() > 0, `nothing found for ${word}`);
+	},
+	async report(page) {
+		await page.goto(url + '/');
+		await page.locator('main h2 a').first().click();
+		await links(page, '/report/entry_').first().click();
+		await page.waitForURL(/\/report\/entry_/);
+		await page.locator('main input[type="radio"]').first().check();
+		await page.locator('main form button').click();
+		await page.waitForLoadState();
+		assert.equal(await page.locator('main form').count(), 0);
+	},
+	async language(page) {
+		await page.goto(url + '/connect');
+		await page.locator('header a[hreflang="ru"]').click();
+		await page.waitForURL(/\/ru\/connect$/);
+		assert.equal(await page.locator('html').getAttribute('lang'), 'ru');
+	},
+	async connect(page) {
+		await page.goto(url + '/connect');
+		assert.equal(await page.locator('button[data-copy]:visible').count(), 0);
+		await page.locator('.toc a[href="#cursor"]').click();
+		assert.ok(await page.locator('#cursor pre').isVisible());
+		assert.equal(await page.locator('#address pre').evaluate((e) => getComputedStyle(e).userSelect), 'all');
+	},
+};
+
+async function queue(jobs, workers) {
+	const left = [...jobs];
+	await Promise.all(Array.from({ length: workers }, async () => {
+		for (let job = left.shift(); job; job = left.shift()) await job();
+	}));
+}
+
+const failures = [];
+const noted = async (name, run) => {
+	try { await step(name, run); } catch (error) { failures.push(`${name}: ${error.message}`); }
+};
+
+try {
+	const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, locale: 'en-GB', timezoneId: 'UTC' });
+	await queue(pages.flatMap((page) => ['en', 'ru'].map((lang) => () => noted(`${page.name}, ${lang}`, () => check(page, lang, context)))), 2);
+	await context.close();
+	const plain = await browser.newContext({ viewport: { width: 1280, height: 900 }, javaScriptEnabled: false });
+	for (const name of journeys) {
+		await noted(`without script: ${name}`, async () => {
+			const page = await plain.newPage();
+			await walks[name](page);
+			await page.close();
+		});
+	}
+} finally {
+	await browser.close();
+}
+assert.deepEqual(failures, []);
