@@ -66,6 +66,10 @@ test: ## everything: race, both engines, stories, real browser, real MCP clients
 	e2e/setup.sh
 	$(GO) run ./e2e/suite
 
+lighthouse: build ## Lighthouse on four pages of a seeded journal, median of three; wants a quiet machine
+	e2e/setup.sh
+	e2e/lighthouse.sh
+
 cross: ## the program compiles for Linux, macOS and Windows
 	@set -e; for os in linux darwin windows; do \
 		echo "build for $$os"; GOOS=$$os CGO_ENABLED=0 $(GO) build -o /dev/null ./cmd/innerloop; \
