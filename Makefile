@@ -13,7 +13,7 @@ BUILD   := CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=false -ldflags '$(LDFLA
 RELEASES := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64
 
 .DEFAULT_GOAL := help
-.PHONY: help setup dev run build fonts gen fmt lint unit fuzz golden bench stall test cross check release
+.PHONY: help setup dev run build fonts gen fmt lint unit fuzz golden bench stall test lighthouse cross check release
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)

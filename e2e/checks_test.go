@@ -52,11 +52,13 @@ func TestEveryPageKindInABrowser(t *testing.T) {
 		{"retention and deletion", "/retention-and-deletion", 200},
 		{"security", "/security", 200},
 		{"support", "/support", 200},
+		{"report", "/report/" + shown, 200},
+		{"moderation", "/moderation", 200},
 		{"absent", "/entries/entry_unknown", 404},
 		{"withdrawn", "/entries/" + hidden, 410},
 	}
 	node(t, "checks.mjs", map[string]any{
-		"url": server.URL, "pages": pages,
-		"journeys": []string{"read", "older", "agent", "language", "connect"},
+		"url": server.URL, "pages": pages, "report": "/report/" + shown,
+		"journeys": []string{"read", "older", "agent", "report", "language", "connect"},
 	})
 }

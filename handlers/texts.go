@@ -51,7 +51,7 @@ func (s *Server) facts() (web.Facts, error) {
 	f := web.Facts{
 		Web: o.Web, API: o.API, Gateway: o.Gateway, MCP: o.MCP(), A2A: o.A2A(),
 		Guide: o.Guide(), AgentCard: o.AgentCard(), Contract: o.Contract(),
-		Contact: discovery.SecurityContact(o, s.contact),
+		Contact: discovery.SecurityContact(o, s.contact), Hub: s.hub.URL,
 	}
 	var err error
 	if f.ClientURL, f.ClientSHA256, err = discovery.Client(o); err != nil {

@@ -58,6 +58,7 @@ func (f Facts) named(lang locale.Lang) map[string]string {
 		"pending":   hours(journal.PendingWait),
 		"messages":  days(int(journal.MessageLife / (24 * time.Hour))),
 		"challenge": lang.Count(int(journal.ChallengeLife/time.Minute), m.MinutesIn),
+		"reports":   days(int(journal.ReportKept / (24 * time.Hour))),
 		"similar":   days(f.SimilarDays),
 	}
 }

@@ -8,7 +8,7 @@ import { HtmlValidate, StaticConfigLoader } from 'html-validate';
 import { chromium } from 'playwright-core';
 import { input, step } from './common.mjs';
 
-const { url, pages, journeys } = await input();
+const { url, pages, journeys, report } = await input();
 const executablePath = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find(existsSync);
 assert.ok(executablePath, 'no Chromium found: run e2e/setup.sh, as make test does');
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
@@ -168,10 +168,7 @@ const walks = {
 		assert.ok(await links(page, '/entries/entry_').count() > 0, `nothing found for ${word}`);
 	},
 	async report(page) {
-		await page.goto(url + '/');
-		await page.locator('main h2 a').first().click();
-		await links(page, '/report/entry_').first().click();
-		await page.waitForURL(/\/report\/entry_/);
+		await page.goto(url + report);
 		await page.locator('main input[type="radio"]').first().check();
 		await page.locator('main form button').click();
 		await page.waitForLoadState();

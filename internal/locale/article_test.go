@@ -14,7 +14,7 @@ func facts() map[string]string {
 	all := map[string]string{}
 	for _, name := range []string{
 		"web", "api", "gateway", "mcp", "a2a", "guide", "agent_card", "contract", "client_url", "client_sha", "hub",
-		"contact", "contact_href", "pending", "messages", "challenge", "similar",
+		"contact", "contact_href", "pending", "messages", "challenge", "similar", "reports",
 	} {
 		all[name] = "<" + name + ">"
 	}
