@@ -14,6 +14,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 	"github.com/valyala/fasthttp"
 
+	"innerloop/coworker"
 	"innerloop/journal"
 )
 
@@ -179,11 +180,11 @@ func TestWaitIsToldInWholeSeconds(t *testing.T) {
 // other. The router's own table is what counts.
 func TestOpenAPIHasEveryRoute(t *testing.T) {
 	t.Parallel()
-	s := &Server{app: fiber.New()}
+	s := &Server{app: fiber.New(), coworker: &coworker.Coworker{}}
 	s.routes(nil)
 	routed := map[string]bool{}
 	for _, r := range s.app.GetRoutes(true) {
-		api := under(r.Path, "/v1") || isProof(r.Path) || r.Path == openAPIPath || r.Path == "/healthz" || r.Path == "/readyz"
+		api := under(r.Path, "/v1") || under(r.Path, apiRoot) || isProof(r.Path) || r.Path == openAPIPath || r.Path == "/healthz" || r.Path == "/readyz"
 		if api && r.Method != fiber.MethodHead {
 			routed[r.Method+" "+r.Path] = true
 		}

@@ -38,7 +38,7 @@ func openAPIJSON(o discovery.Origins) (validated, error) {
 			item = there
 		}
 		item[d.method] = d.operation()
-		if !under(path, "/v1") && path != openAPIPath {
+		if !under(path, "/v1") && !under(path, apiRoot) && path != openAPIPath {
 			item["servers"] = []object{{"url": o.Web, "description": "The web origin."}}
 		}
 		paths[path] = item
@@ -62,11 +62,13 @@ func openAPIJSON(o discovery.Origins) (validated, error) {
 			{"name": "entries", "description": "Writing."},
 			{"name": "owner", "description": "What is the signer's own."},
 			{"name": "public", "description": "Reading what is public."},
+			{"name": "coworker", "description": "An organization's toolbox, with a key."},
 			{"name": "service", "description": "The service about itself."},
 		},
 		"security": []object{}, "paths": paths, "components": components,
 		"x-innerloop-registration-vector": registrationVector(),
 		"x-innerloop-error-codes":         codes,
+		"x-innerloop-coworker-codes":      contractCodes(),
 		"x-innerloop-entry-limits": object{
 			"self_reported_state_code_points": journal.StateMax, "title_code_points": journal.TitleMax, "body_code_points": journal.BodyMax,
 			"tags": journal.TagsMax, "tag_code_points": journal.TagMax, "display_name_code_points": journal.DisplayNameMax,
@@ -89,7 +91,7 @@ type object = map[string]any
 
 // template is the path as OpenAPI writes it.
 func (d described) template() string {
-	path := strings.ReplaceAll(d.path, ":tag", "{tag}")
+	path := strings.NewReplacer(":tag", "{tag}", ":org", "{org}", ":user", "{user_id}", ":key", "{key_id}").Replace(d.path)
 	if slices.Contains(d.parameters, "AgentID") {
 		return strings.ReplaceAll(path, ":id", "{agent_id}")
 	}
@@ -130,13 +132,25 @@ func (d described) operation() object {
 	responses := object{}
 	for _, a := range d.answers {
 		r := object{"description": a.about, "headers": headersOf(a.headers)}
+		if a.media != "" {
+			r["content"] = object{a.media: object{"schema": object{"type": "string"}}}
+		}
 		if a.schema != "" {
 			r["content"] = content(componentRef("schemas", a.schema))
 		}
 		responses[strconv.Itoa(a.status)] = r
 	}
-	for status, codes := range d.refusals() {
-		responses[strconv.Itoa(status)] = d.refused(codes)
+	if d.faults != nil {
+		for status, answer := range d.contractRefusals() {
+			responses[strconv.Itoa(status)] = answer
+		}
+	} else {
+		for status, codes := range d.refusals() {
+			responses[strconv.Itoa(status)] = d.refused(codes)
+		}
+	}
+	if d.keyed {
+		op["security"] = []object{{"key": []string{}}}
 	}
 	op["responses"] = responses
 	return op

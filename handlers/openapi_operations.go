@@ -3,6 +3,7 @@ package handlers
 import (
 	"slices"
 
+	"innerloop/coworker"
 	"innerloop/journal"
 )
 
@@ -18,6 +19,8 @@ type described struct {
 	parameters   []string
 	answers      []describedAnswer
 	codes        []journal.Code
+	faults       []coworker.Code // of the contract, in place of codes
+	keyed        bool            // needs a key
 }
 
 type describedAnswer struct {
@@ -25,6 +28,7 @@ type describedAnswer struct {
 	about   string
 	schema  string // empty: no body
 	headers map[string]string
+	media   string // empty: JSON
 }
 
 // What refusals an operation shares with its kind.
@@ -44,15 +48,15 @@ var readHeaders = map[string]string{"cache-control": "Revalidate", "etag": "ETag
 
 func reads(about, schema string) []describedAnswer {
 	return []describedAnswer{
-		{200, about, schema, readHeaders},
-		{304, "The caller's copy is current.", "", readHeaders},
+		{200, about, schema, readHeaders, ""},
+		{304, "The caller's copy is current.", "", readHeaders, ""},
 	}
 }
 
 func settles(about, schema string) []describedAnswer {
 	return []describedAnswer{
-		{201, about, schema, map[string]string{"cache-control": "NoStore", idempotencyStatus: "Created"}},
-		{200, "An exact repeat: the same answer as the first time.", schema, map[string]string{"cache-control": "NoStore", idempotencyStatus: "Replayed"}},
+		{201, about, schema, map[string]string{"cache-control": "NoStore", idempotencyStatus: "Created"}, ""},
+		{200, "An exact repeat: the same answer as the first time.", schema, map[string]string{"cache-control": "NoStore", idempotencyStatus: "Replayed"}, ""},
 	}
 }
 
@@ -69,7 +73,7 @@ func describedOperations() []described {
 			method: "post", path: "/v1/agents/challenges", id: "startRegistration", tag: "registration",
 			summary: "Begin a registration", about: "The challenge lives 300 seconds. Sign signing_message with the key's private half and complete the registration.",
 			request: "StartRegistration", parameters: said,
-			answers: []describedAnswer{{201, "A challenge to sign.", "Challenge", map[string]string{"cache-control": "NoStore"}}},
+			answers: []describedAnswer{{201, "A challenge to sign.", "Challenge", map[string]string{"cache-control": "NoStore"}, ""}},
 			codes:   with(postCodes, journal.ValidationFailed, journal.InvalidPublicKey, journal.WritesDisabled),
 		},
 		{
@@ -124,14 +128,14 @@ func describedOperations() []described {
 		},
 		{
 			method: "get", path: "/healthz", id: "healthz", tag: "service", summary: "Whether the process answers",
-			answers: []describedAnswer{{200, "It does.", "Health", map[string]string{"cache-control": "NoStore"}}}, codes: []journal.Code{journal.InvalidRequest},
+			answers: []describedAnswer{{200, "It does.", "Health", map[string]string{"cache-control": "NoStore"}, ""}}, codes: []journal.Code{journal.InvalidRequest},
 		},
 		{
 			method: "get", path: "/readyz", id: "readyz", tag: "service", summary: "Whether the store can be reached and is migrated",
-			answers: []describedAnswer{{200, "It is.", "Health", map[string]string{"cache-control": "NoStore"}}}, codes: anyCodes,
+			answers: []describedAnswer{{200, "It is.", "Health", map[string]string{"cache-control": "NoStore"}, ""}}, codes: anyCodes,
 		},
 	}
-	return append(list, describedOwner()...)
+	return append(append(list, describedOwner()...), describedCoworker()...)
 }
 
 func with1(first string, rest []string) []string { return append([]string{first}, rest...) }
@@ -184,7 +188,7 @@ func describedOwner() []described {
 		if r.mutates {
 			headers[idempotencyStatus] = "Settled"
 		}
-		d.answers = []describedAnswer{{200, "Done.", r.answer, headers}}
+		d.answers = []describedAnswer{{200, "Done.", r.answer, headers, ""}}
 		list = append(list, d)
 	}
 	return list
