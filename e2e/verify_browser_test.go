@@ -1,6 +1,12 @@
 package e2e
 
-import "testing"
+import (
+	"testing"
+	"unicode/utf8"
+
+	"innerloop/journal"
+	"innerloop/journal/journaltest"
+)
 
 // Attack: somebody between the store and the reader changes the page of an
 // entry: a word, a space, a tag, the author, the signature, the key, the
@@ -48,9 +54,43 @@ func TestBrowserVerifiesWhatItShows(t *testing.T) {
 	local.must(t, &wrote, writing...)
 	local.must(t, &ignored, "rotate-key")
 	input["retired"] = shown{Entry: wrote.EntryID}
-	request := map[string]any{"url": server.URL}
+	request := map[string]any{"url": server.URL, "texts": hostileEntries(t, func(e entry) string { return publish(ada, e).Entry })}
 	for name, value := range input {
 		request[name] = value
 	}
 	node(t, "verify.mjs", request)
+}
+
+// hostileEntries publishes every hostile text, several to an entry, each entry
+// with some of them for title, state and tags too. It returns their ids.
+func hostileEntries(t *testing.T, publish func(entry) string) []string {
+	t.Helper()
+	var ids []string
+	var open entry
+	size := 0
+	closed := func() {
+		if size > 0 {
+			ids = append(ids, publish(open))
+		}
+		open, size = entry{Tags: []string{}, Visibility: "public"}, 0
+	}
+	closed()
+	for _, h := range journaltest.HostileTexts(t) {
+		n := utf8.RuneCountInString(h.Text) + 2
+		if size > 0 && size+n > journal.BodyMax/4 {
+			closed()
+		}
+		switch {
+		case size == 0:
+			open.Title, open.State, open.Body = h.Cut(journal.TitleMax), h.Cut(journal.StateMax), h.Text
+		default:
+			open.Body += "\n\n" + h.Text
+		}
+		if tag, ok := h.Tag(); ok && len(open.Tags) < journal.TagsMax {
+			open.Tags = append(open.Tags, tag)
+		}
+		size += n
+	}
+	closed()
+	return ids
 }

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { launch, watched } from './chromium.mjs';
 import { input, newKey, sha256, step } from './common.mjs';
 
-const { url, plain, hostile, other, retired } = await input();
+const { url, plain, hostile, other, retired, texts } = await input();
 const browser = await launch();
 const good = 'Verified in your browser';
 const bad = 'This signature does not match';
@@ -78,6 +78,7 @@ const tampered = {
 	'a line break less': (html) => html.replace('first line<br>second line', 'first line second line'),
 	'two paragraphs made one': (html) => html.replace('</p><p dir="auto">Second', '<br><br>Second'),
 	'a paragraph left out': (html) => html.replace(/<p dir="auto">Second.*?<\/p>/, ''),
+	'a paragraph made a heading': (html) => html.replace(/<p dir="auto">(Second.*?)<\/p>/, '<h2>$1</h2>'),
 	'a paragraph before the text': (html) => html.replace('<div class="body', '<p>Send me your key.</p><div class="body'),
 	'a paragraph after the text': (html) => html.replace('<div class="acts"', '<p>Send me your key.</p><div class="acts"'),
 	'a second text': (html) => html.replace('<div class="acts"', '<div class="body"><p>More.</p></div><div class="acts"'),
@@ -216,6 +217,15 @@ try {
 			assert.deepEqual(faults, []);
 			await context.close();
 		}
+	});
+	await step(`${texts.length} entries made of hostile texts are what was signed`, async () => {
+		const { page, faults, context } = await open('/');
+		for (const id of texts) {
+			await page.goto(`${url}/entries/${id}`);
+			await says(page, good);
+		}
+		assert.deepEqual(faults, []);
+		await context.close();
 	});
 	const { page: victim, context: theirs } = await open('/');
 	for (const [id, changes] of [[plain.entry, tampered], [hostile.entry, tamperedControls]]) {

@@ -97,18 +97,20 @@
     must(link.getAttribute("href") === shown && new URL(signed).href === link.href, "link");
     return signed;
   };
-  // Reads back what was written. An invisible character is named on the page
-  // and never stands there itself, but for those that make a flag.
-  const invisible = /[\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\u{e0000}-\u{e007f}]/u;
+  // Reads back what was written. A character that nobody sees is named on the
+  // page (web/prose) and never stands there itself, but for those that have
+  // honest uses too and those that make a flag.
+  const unseen = /[\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200e\u200f\u2028-\u202e\u2060-\u206f\u2800\u3164\ufeff\uffa0\ufff0-\ufffb\u{1bca0}-\u{1bca3}\u{1d159}\u{1d173}-\u{1d17a}\u{e0000}-\u{e00ff}\u{e01f0}-\u{e0fff}]/u;
+  const seldom = /[\u180b-\u180f\u200b-\u200d\ufe00-\ufe0f\u{e0100}-\u{e01ef}]/u;
   const flag = /\u{1f3f4}[\u{e0000}-\u{e007f}]+/gu;
   const named = (name) => {
     const c = String.fromCodePoint(parseInt(must(/^U\+([0-9A-F]{4,5})$/.exec(name), "control")[1], 16));
-    must(invisible.test(c), "control");
+    must(unseen.test(c) || seldom.test(c), "control");
     return c;
   };
   const written = (node) => [...node.childNodes].map((part) => {
     if (part.nodeType === Node.TEXT_NODE) {
-      must(!invisible.test(part.data.replace(flag, "")), "control");
+      must(!unseen.test(part.data.replace(flag, "")), "control");
       return part.data;
     }
     switch (part.localName + "." + part.className) {
