@@ -7,15 +7,16 @@ import (
 
 	"innerloop/coworker"
 	"innerloop/coworker/catalog"
+	"innerloop/coworker/connect"
 	"innerloop/internal/strictjson"
 )
 
 // coworkerTools are the tools of a caller with a key, in their order.
-func coworkerTools(services *catalog.Catalog) []tool {
+func coworkerTools(services *catalog.Catalog, engine *connect.Engine, keeper *connect.Keeper) []tool {
 	return []tool{
-		listServices(services),
+		listServices(services, keeper),
 		describeService(services),
-		connectorExecute(services),
+		connectorExecute(services, engine, keeper),
 		replExecute(),
 		readMemory(),
 	}
@@ -27,7 +28,7 @@ const (
 	serviceMax = 64
 )
 
-func listServices(services *catalog.Catalog) tool {
+func listServices(services *catalog.Catalog, keeper *connect.Keeper) tool {
 	return tool{
 		name: coworker.ToolListServices, title: "List services",
 		description: "Begins the work with outside services: a line for each that your key may use, with its id, a short summary and its marks (draft: its facts were not checked yet; connected: a credential is stored). " +
@@ -38,7 +39,7 @@ func listServices(services *catalog.Catalog) tool {
 			"category":  schema{"type": "string", "enum": services.Categories()},
 			"connected": schema{"type": "boolean", "description": "Only services with a credential (true) or without one (false)."},
 		}),
-		keyed: func(_ context.Context, k *keyedCall) (any, error) {
+		keyed: func(ctx context.Context, k *keyedCall) (any, error) {
 			a := readKeyed(k.arguments, nil, "query", "category", "connected")
 			q := catalog.Query{Text: a.words("query", queryMax), Category: a.words("category", serviceMax), Connected: a.truth("connected"), Only: k.who.Connectors}
 			if q.Category != "" && !slices.Contains(services.Categories(), q.Category) {
@@ -46,6 +47,12 @@ func listServices(services *catalog.Catalog) tool {
 			}
 			if err := a.fault(); err != nil {
 				return nil, err
+			}
+			if keeper != nil {
+				var err error
+				if q.Marks, err = keeper.Marks(ctx, k.who); err != nil {
+					return nil, err
+				}
 			}
 			return services.List(q), nil
 		},
@@ -85,30 +92,6 @@ func unknownService(services *catalog.Catalog, id string) error {
 
 // The tools that follow are known by name, so that a call is answered in the
 // words of the contract, and unlisted while a call can come to nothing else.
-
-func connectorExecute(services *catalog.Catalog) tool {
-	return tool{
-		name: coworker.ToolConnectorExecute, title: "Call a service", later: true,
-		description: "Calls an outside service that your organization has connected.",
-		hints:       hints{destructive: true, openWorld: true},
-		input:       schema{"type": "object"},
-		keyed: func(_ context.Context, k *keyedCall) (any, error) {
-			field, _ := k.arguments.Get("service")
-			id, ok := field.Text()
-			if !ok || id == "" {
-				return nil, coworker.InvalidArguments(coworker.Problem{Field: "service", Problem: "is required, a string: an id from " + coworker.ToolListServices})
-			}
-			if _, ok := services.Service(id); !ok {
-				return nil, unknownService(services, id)
-			}
-			k.row.change(func(row *coworker.Audit) { row.Service = id })
-			return nil, &coworker.Fault{
-				Code: coworker.NotConnected, Message: "This service is not connected, and this release cannot connect any yet.",
-				Hint: coworker.ToolDescribeService + " tells how to call it directly", Details: map[string]string{"reason": "none"},
-			}
-		},
-	}
-}
 
 func replExecute() tool {
 	return tool{

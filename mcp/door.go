@@ -17,6 +17,7 @@ import (
 
 	"innerloop/coworker"
 	"innerloop/coworker/catalog"
+	"innerloop/coworker/connect"
 	"innerloop/internal/discovery"
 	"innerloop/journal"
 )
@@ -30,8 +31,12 @@ type Options struct {
 	Journal *journal.Journal
 	// Coworker and Catalog make the half of the door that needs a key; nil
 	// means that there is none.
-	Coworker      *coworker.Coworker
-	Catalog       *catalog.Catalog
+	Coworker *coworker.Coworker
+	Catalog  *catalog.Catalog
+	// Engine and Keeper make calls to services and keep their credentials; nil
+	// means that no service can be called.
+	Engine        *connect.Engine
+	Keeper        *connect.Keeper
 	Origins       discovery.Origins
 	ServerName    string
 	Version       string
@@ -100,7 +105,7 @@ func New(o Options) (*Door, error) {
 		return d, err
 	}
 	d.coworker = o.Coworker
-	all := append(ours, coworkerTools(o.Catalog)...)
+	all := append(ours, coworkerTools(o.Catalog, o.Engine, o.Keeper)...)
 	if d.streamable, err = d.half(o, instructions+moreWithKey(o.Origins), mcp.CacheScopePublic, all); err != nil {
 		return nil, err
 	}

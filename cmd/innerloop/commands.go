@@ -54,7 +54,7 @@ func newMigrate(s surroundings) *cobra.Command {
 }
 
 func migrate(ctx context.Context, config Config, s surroundings, asJSON bool) (err error) {
-	store, err := connect(ctx, config, newLog(s.err, config))
+	store, err := connectStore(ctx, config, newLog(s.err, config))
 	if err != nil {
 		return err
 	}

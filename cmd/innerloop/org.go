@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"innerloop/coworker"
+	"innerloop/coworker/connect"
 )
 
 // administration is one command that manages the coworker: it opens the store
@@ -22,13 +23,21 @@ type administration struct {
 	arguments []string // their names, all required
 	// flags declares the command's own and returns what does it.
 	flags func(c *cobra.Command) func(ctx context.Context, c *coworker.Coworker, args []string) (facts any, lines []string, err error)
+	// keeps stands in place of flags for what needs the vault.
+	keeps func(c *cobra.Command) func(ctx context.Context, k *connect.Keeper, args []string) (facts any, lines []string, err error)
 }
 
 func (a administration) command() *cobra.Command {
 	c := &cobra.Command{Use: strings.Join(append([]string{a.use}, a.arguments...), " "), Short: a.short, Long: a.long}
 	declareSettings(c.Flags())
 	asJSON := jsonFlag(c)
-	do := a.flags(c)
+	var do func(context.Context, *coworker.Coworker, []string) (any, []string, error)
+	var keep func(context.Context, *connect.Keeper, []string) (any, []string, error)
+	if a.keeps != nil {
+		keep = a.keeps(c)
+	} else {
+		do = a.flags(c)
+	}
 	c.RunE = func(cmd *cobra.Command, args []string) (err error) {
 		if len(args) != len(a.arguments) {
 			needs := "nothing"
@@ -51,13 +60,32 @@ func (a administration) command() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		facts, lines, err := do(cmd.Context(), tools, args)
+		var facts any
+		var lines []string
+		if keep == nil {
+			facts, lines, err = do(cmd.Context(), tools, args)
+		} else {
+			facts, lines, err = keeping(cmd.Context(), h, config, tools, keep, args)
+		}
 		if err != nil {
 			return plainly(err)
 		}
 		return a.s.tell(*asJSON, facts, lines...)
 	}
 	return c
+}
+
+// keeping opens the vault for a command.
+func keeping(ctx context.Context, h *house, c Config, tools *coworker.Coworker, do func(context.Context, *connect.Keeper, []string) (any, []string, error), args []string) (any, []string, error) {
+	services, err := loadCatalog(c)
+	if err != nil {
+		return nil, nil, err
+	}
+	keeper, _, err := h.connections(services, tools)
+	if err != nil {
+		return nil, nil, err
+	}
+	return do(ctx, keeper, args)
 }
 
 // plainly tells a fault as a person reads it.
@@ -93,7 +121,7 @@ func group(use, short string, commands ...*cobra.Command) *cobra.Command {
 
 func newOrg(s surroundings) *cobra.Command {
 	return group("org", "Organizations that use the service as their toolbox",
-		newOrgCreate(s), newOrgList(s), newOrgExport(s), newOrgDelete(s))
+		newOrgCreate(s), newOrgList(s), newOrgExport(s), newOrgDelete(s), newOrgAllowNetwork(s))
 }
 
 func newOrgCreate(s surroundings) *cobra.Command {

@@ -101,7 +101,11 @@ func (h *house) server(c Config, address string, log *slog.Logger) (*handlers.Se
 	if err != nil {
 		return nil, origins, err
 	}
-	tools, err := mcp.New(mcp.Options{Journal: h.journal, Coworker: h.toolbox, Catalog: services, Origins: origins, ServerName: c.ServerName, Version: build(), Logger: log})
+	keeper, engine, err := h.connections(services, h.toolbox)
+	if err != nil {
+		return nil, origins, err
+	}
+	tools, err := mcp.New(mcp.Options{Journal: h.journal, Coworker: h.toolbox, Catalog: services, Engine: engine, Keeper: keeper, Origins: origins, ServerName: c.ServerName, Version: build(), Logger: log})
 	if err != nil {
 		return nil, origins, err
 	}

@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"log/slog"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,6 +16,9 @@ import (
 
 	"innerloop/coworker"
 	"innerloop/coworker/catalog"
+	"innerloop/coworker/connect"
+	"innerloop/coworker/vault"
+	"innerloop/internal/egress"
 	"innerloop/internal/keyring"
 	"innerloop/journal"
 	"innerloop/models"
@@ -30,8 +34,8 @@ type house struct {
 	madeKey string             // file of the master key, when this start made it
 }
 
-// connect opens the store as it is. The caller closes it.
-func connect(ctx context.Context, c Config, log *slog.Logger) (*models.Store, error) {
+// connectStore opens the store as it is. The caller closes it.
+func connectStore(ctx context.Context, c Config, log *slog.Logger) (*models.Store, error) {
 	if path, embedded := strings.CutPrefix(c.DatabaseURL, "sqlite:"); embedded {
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 			return nil, fmt.Errorf("make the data folder: %w", err)
@@ -47,7 +51,7 @@ func connect(ctx context.Context, c Config, log *slog.Logger) (*models.Store, er
 // openStore connects to a store whose schema is the one this program knows,
 // after a migration when that is asked for.
 func openStore(ctx context.Context, c Config, log *slog.Logger, migrate bool) (*models.Store, error) {
-	store, err := connect(ctx, c, log)
+	store, err := connectStore(ctx, c, log)
 	if err != nil {
 		return nil, err
 	}
@@ -108,6 +112,29 @@ func (h *house) coworker(c Config, info string, log *slog.Logger) (*coworker.Cow
 	return coworker.New(coworker.Options{
 		Store: h.store.Coworker(), Now: time.Now, Random: rand.Reader, Logger: log, InfoURL: info, Unlimited: c.Limits == nil,
 	})
+}
+
+// connections opens the vault and what calls services with what is in it.
+func (h *house) connections(services *catalog.Catalog, tools *coworker.Coworker) (*connect.Keeper, *connect.Engine, error) {
+	master, err := h.keys.For(vault.Purpose)
+	if err != nil {
+		return nil, nil, err
+	}
+	cursors, err := h.keys.For("connector cursor")
+	if err != nil {
+		return nil, nil, err
+	}
+	safe, err := vault.New(master, rand.Reader)
+	if err != nil {
+		return nil, nil, err
+	}
+	keeper := connect.NewKeeper(h.store.Coworker(), safe, services, tools)
+	ways := &egress.Services{}
+	engine, err := connect.New(connect.Options{
+		Catalog: services, Book: keeper, Cursors: cursors, Now: time.Now,
+		Clients: func(networks []netip.Prefix, own string) connect.Doer { return ways.For(networks, own) },
+	})
+	return keeper, engine, err
 }
 
 // loadCatalog reads the services that are built in and those that the operator

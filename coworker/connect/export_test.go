@@ -1,0 +1,4 @@
+package connect
+
+// Fit is tested alone, since each service has a shape of its own.
+var Fit = fit

@@ -1,0 +1,36 @@
+package coworker
+
+import (
+	"io"
+	"time"
+)
+
+// What the rooms inside of this one (connections, skills, memory) need of it.
+
+// Administers refuses a caller who may not manage an organisation. Whether
+// somebody else's organisation exists is not told.
+func (who Caller) Administers(o OrganizationID) error { return who.administers(o) }
+
+// Change makes the audit row of a change; a store writes it with the change.
+func (c *Coworker) Change(who Caller, o OrganizationID, action, target string) (Audit, error) {
+	return c.act(who, o, action, target)
+}
+
+// NewID makes an id in the order of time: a word, an underscore and the 32 hex
+// digits of a UUIDv7.
+func (c *Coworker) NewID(word string) (string, error) {
+	id, err := newID(c.clock(), c.random)
+	return word + "_" + id, err
+}
+
+// Now is the time as it is stored: UTC, whole milliseconds.
+func (c *Coworker) Now() time.Time { return c.clock() }
+
+// Random is the source of randomness.
+func (c *Coworker) Random() io.Reader { return c.random }
+
+// PageSize reads the limit of a list: 0 means the usual number.
+func PageSize(limit int) (int, error) { return pageSize(limit) }
+
+// BadCursor is the fault of a cursor that is none.
+func BadCursor() error { return badCursor() }
