@@ -136,7 +136,11 @@ func (c *Coworker) Audit(ctx context.Context, who Caller, q AuditQuery, cursor s
 	return page, nil
 }
 
-// AuditDays counts calls and errors by day, of at most a year.
+// AuditDaysOf is how many calls AuditDays looks at, the newest first: what a
+// look costs must not grow with the audit.
+const AuditDaysOf = 100_000
+
+// AuditDays counts calls and errors by day, of the newest AuditDaysOf calls.
 func (c *Coworker) AuditDays(ctx context.Context, who Caller, q AuditQuery) ([]AuditDay, error) {
 	if err := who.own(&q); err != nil {
 		return nil, err

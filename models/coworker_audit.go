@@ -92,7 +92,8 @@ func (c Coworker) AuditDays(ctx context.Context, q coworker.AuditQuery) ([]cowor
 		return d, err
 	}
 	return all(c.s.read, ctx, "count audit", scan,
-		`SELECT at / 86400000, count(*), sum(CASE WHEN error <> '' THEN 1 ELSE 0 END) FROM audit`+where+` GROUP BY at / 86400000 ORDER BY at / 86400000 LIMIT 400`, args...)
+		`SELECT day, sum(calls), sum(errors) FROM (SELECT at / 86400000 AS day, 1 AS calls, CASE WHEN error <> '' THEN 1 ELSE 0 END AS errors FROM audit`+where+
+			` ORDER BY audit_id DESC LIMIT ?) AS newest GROUP BY day ORDER BY day LIMIT 400`, append(args, coworker.AuditDaysOf)...)
 }
 
 // ForgetAudit removes old rows of every organisation.

@@ -215,9 +215,12 @@ func (c Coworker) Connections(ctx context.Context, o coworker.OrganizationID, u 
 	return list, err
 }
 
-// CountConnections counts an organisation's.
-func (c Coworker) CountConnections(ctx context.Context, o coworker.OrganizationID) (n int, err error) {
-	_, err = first(c.s.read, ctx, `SELECT COUNT(*) FROM connections WHERE organization_id = ?`, []any{string(o)}, &n)
+// CountConnections counts an organisation's, up to a number.
+func (c Coworker) CountConnections(ctx context.Context, o coworker.OrganizationID, limit int) (n int, err error) {
+	err = each(c.s.read, ctx, `SELECT 1 FROM connections WHERE organization_id = ? LIMIT ?`, []any{string(o), limit}, func(*sql.Rows) error {
+		n++
+		return nil
+	})
 	return n, err
 }
 

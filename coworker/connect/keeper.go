@@ -91,7 +91,8 @@ type Store interface {
 	// Connections lists by rising id after one, without sealed values; with a
 	// user, that user's and the organisation's only.
 	Connections(ctx context.Context, o coworker.OrganizationID, u coworker.UserID, after string, limit int) ([]Stored, error)
-	CountConnections(ctx context.Context, o coworker.OrganizationID) (int, error)
+	// CountConnections counts an organisation's, up to limit.
+	CountConnections(ctx context.Context, o coworker.OrganizationID, limit int) (int, error)
 	// SetState remembers what a service said to a version of a connection.
 	SetState(ctx context.Context, id string, version int64, state State, checked time.Time) error
 	RemoveConnection(ctx context.Context, o coworker.OrganizationID, id string, a coworker.Audit) error
@@ -233,7 +234,7 @@ func (k *Keeper) Connect(ctx context.Context, who coworker.Caller, o coworker.Or
 	if err != nil {
 		return Stored{}, err
 	}
-	n, err := k.store.CountConnections(ctx, o)
+	n, err := k.store.CountConnections(ctx, o, connectionsMax)
 	if err != nil {
 		return Stored{}, err
 	}
