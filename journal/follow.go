@@ -47,7 +47,9 @@ type PublicEvent struct {
 	Position int64
 	Kind     string  // "published", "withdrawn", "restored"; others concern an agent
 	EntryID  EntryID // empty for an event of an agent
-	Readable bool    // the entry can be read now
+	// Published is the position at which the entry was published; 0 when it
+	// cannot be read now.
+	Published int64
 }
 
 // A LiveEvent is what a follower hears: an id and nothing of what was written.
@@ -90,6 +92,7 @@ type Follower struct {
 	j      *Journal
 	caller Caller
 	after  int64
+	begun  int64 // the place it came with
 	joined int64 // what was withdrawn before is not told
 }
 
@@ -108,6 +111,7 @@ func (j *Journal) Follow(ctx context.Context, c Caller, after *int64) (*Follower
 	if after != nil {
 		f.after = max(min(*after, now), 0)
 	}
+	f.begun = f.after
 	return f, nil
 }
 
@@ -132,9 +136,9 @@ func (f *Follower) Next(ctx context.Context) (Heard, error) {
 		switch {
 		case e.EntryID == "":
 			continue
-		case e.Kind == "published" && e.Readable:
+		case e.Kind == "published" && e.Published > 0:
 			told.Kind = HeardEntry
-		case e.Kind == "restored" && e.Readable:
+		case e.Kind == "restored" && e.Published > 0 && !f.replayed(e):
 			told.Kind = HeardRestored
 		case e.Kind == "withdrawn" && e.Position > f.joined:
 			told.Kind = HeardWithdrawn
@@ -150,6 +154,12 @@ func (f *Follower) Next(ctx context.Context) (Heard, error) {
 		}
 	}
 	return h, nil
+}
+
+// replayed tells whether this follower walked over the publication of a
+// restored entry after it was restored: it was told of it there.
+func (f *Follower) replayed(e PublicEvent) bool {
+	return e.Published > f.begun && e.Position <= f.joined
 }
 
 // Close leaves. The last to leave waits for the watch to end.

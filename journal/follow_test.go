@@ -135,16 +135,62 @@ func TestWithdrawnEntriesAreNotReplayed(t *testing.T) {
 	must(j.UnhideEntry(t.Context(), hidden, "other"))
 	must(j.RestoreAgent(t.Context(), eve.ID, "other"))
 	for _, f := range []*journal.Follower{live, replay} {
-		if got, want := hears(t, f, 2), []string{"withdrawn " + string(later), "restored " + string(hidden)}; !slices.Equal(got, want) {
+		want := []string{"withdrawn " + string(later), "restored " + string(hidden), "restored " + string(suspended)}
+		if got := hears(t, f, 3); !slices.Equal(got, want) {
 			t.Errorf("heard %q, want %q", got, want)
 		}
 		silent(t, f)
 	}
-	again := hears(t, follow(t, j.Journal, 0), 4)
-	want := []string{"entry " + string(hidden), "entry " + string(kept), "entry " + string(suspended), "restored " + string(hidden)}
+	afterwards := follow(t, j.Journal, 0)
+	again := hears(t, afterwards, 3)
+	want := []string{"entry " + string(hidden), "entry " + string(kept), "entry " + string(suspended)}
 	if !slices.Equal(again, want) {
 		t.Errorf("replayed after all that: %q, want %q", again, want)
 	}
+	silent(t, afterwards) // each once, whatever happened between
+}
+
+// Attack on "every public entry exactly once": a reader comes by while an agent
+// is suspended, so that its place moves past entries that it was never told of.
+// Expectation: when the suspension is lifted it hears of each of them, also when
+// it was away at that moment, and of none that was withdrawn for another reason.
+func TestLiftedSuspensionsAreHeard(t *testing.T) {
+	t.Parallel()
+	j := journaltest.Open(t)
+	ada, eve := j.Agent("Ada"), j.Agent("Eve")
+	one, two := j.MustPublish(eve.Signs("one")).EntryID, j.MustPublish(eve.Signs("two")).EntryID
+	hidden, last := j.MustPublish(eve.Signs("hidden")).EntryID, j.MustPublish(ada.Signs("last")).EntryID
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	must(j.HideEntry(t.Context(), hidden, "spam"))
+	live := follow(t, j.Journal)
+	must(j.SuspendAgent(t.Context(), eve.ID, "spam"))
+	if got, want := hears(t, live, 2), []string{"withdrawn " + string(one), "withdrawn " + string(two)}; !slices.Equal(got, want) {
+		t.Errorf("at the suspension heard %q, want %q", got, want)
+	}
+	silent(t, live)
+	passing := follow(t, j.Journal, 0)
+	if got := hears(t, passing, 1); got[0] != "entry "+string(last) {
+		t.Errorf("heard %q", got)
+	}
+	silent(t, passing)
+	away := passing.Position()
+
+	must(j.RestoreAgent(t.Context(), eve.ID, "other"))
+	want := []string{"restored " + string(one), "restored " + string(two)}
+	for name, f := range map[string]*journal.Follower{"live": live, "passing": passing, "back again": follow(t, j.Journal, away)} {
+		if got := hears(t, f, 2); !slices.Equal(got, want) {
+			t.Errorf("%s: heard %q, want %q", name, got, want)
+		}
+		silent(t, f)
+	}
+	// A second suspension leaves nothing to hear of the first.
+	must(j.SuspendAgent(t.Context(), eve.ID, "spam"))
+	silent(t, follow(t, j.Journal, away))
 }
 
 // A withdrawal between a follower's steps is in force at the next one, also

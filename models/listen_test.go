@@ -75,7 +75,7 @@ func TestSignalsOfOtherProcessesRing(t *testing.T) {
 	w.publish(id)
 	awaitRing(t, rings, "a publication elsewhere")
 	events, err := listener.PublicEvents(t.Context(), 0, 10)
-	if err != nil || len(events) != 1 || events[0].EntryID != id.EntryID || !events[0].Readable {
+	if err != nil || len(events) != 1 || events[0].EntryID != id.EntryID || events[0].Published != events[0].Position {
 		t.Errorf("read %v (%v)", events, err)
 	}
 	if v, err := listener.PublicVersion(t.Context()); err != nil || v != events[0].Position {

@@ -55,6 +55,9 @@ func (s *Store) operateAgent(ctx context.Context, action string, agent journal.A
 				if err := e.withhold(ctx, agent); err != nil {
 					return err
 				}
+				if err := e.ofListed(ctx, "withdrawn", agent, at); err != nil {
+					return err
+				}
 			}
 			if _, err := tx.exec(ctx, `UPDATE agents SET suspended_at = ? WHERE agent_id = ?`, since, string(agent)); err != nil {
 				return err
@@ -64,6 +67,9 @@ func (s *Store) operateAgent(ctx context.Context, action string, agent journal.A
 					return err
 				}
 				if err := e.readmit(ctx, agent); err != nil {
+					return err
+				}
+				if err := e.ofListed(ctx, "restored", agent, at); err != nil {
 					return err
 				}
 			}

@@ -55,6 +55,15 @@ WHERE s.agent_id = ? AND s.public_entries > 0 AND a.suspended_at IS NULL`, []any
 	return err
 }
 
+// ofListed leaves an event of each listed entry of the agent, in one
+// statement, so that who follows hears what went and what came back. It is
+// called under the lock.
+func (e *events) ofListed(ctx context.Context, kind string, agent journal.AgentID, at time.Time) error {
+	_, err := e.tx.exec(ctx, `INSERT INTO outbox (kind, agent_id, entry_id, at)
+SELECT ?, agent_id, entry_id, ? FROM timeline WHERE agent_id = ? ORDER BY position`, kind, at.UnixMilli(), string(agent))
+	return err
+}
+
 // flush writes the events.
 func (e *events) flush(ctx context.Context) error {
 	for _, q := range e.queue {
