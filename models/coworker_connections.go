@@ -153,7 +153,7 @@ func (c Coworker) FindConnection(ctx context.Context, o coworker.OrganizationID,
 		where += ` AND name = ?`
 		args = append(args, name)
 	}
-	s, err := only(c.s.read, ctx, "find connection", scanConnection, selectConnection+where+` ORDER BY user_id IS NULL, connection_id LIMIT 1`, args...)
+	s, err := only(c.s.read, ctx, "find connection", scanConnection, selectConnection+where+` ORDER BY user_id IS NULL, created_at, connection_id LIMIT 1`, args...)
 	if err != nil {
 		return s, err
 	}

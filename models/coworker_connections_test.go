@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"innerloop/coworker"
 	"innerloop/coworker/catalog"
@@ -243,6 +244,35 @@ func TestTwoWhoChangeAConnection(t *testing.T) {
 		marks, err := k.Marks(ctx, who)
 		if err != nil || marks["wildberries"] != catalog.Reconnect {
 			t.Errorf("%v %v", marks, err)
+		}
+		b.now = b.now.Add(time.Minute)
+		doubted, err := k.Connection(ctx, who, "wildberries", "")
+		if err != nil || !doubted.Doubted {
+			t.Fatalf("a minute later: %+v %v", doubted, err)
+		}
+		if err := k.Works(ctx, doubted.ID, doubted.Version); err != nil {
+			t.Fatal(err)
+		}
+		if again, err := k.Connection(ctx, who, "wildberries", ""); err != nil || again.Doubted {
+			t.Errorf("taken back: %+v %v", again.Doubted, err)
+		}
+	})
+}
+
+// TestWithoutANameTheOldestIsMeant, whatever its id.
+func TestWithoutANameTheOldestIsMeant(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, w *world) {
+		b := newToolbox(t, w)
+		acme := b.found("Acme")
+		k, who := keeperOf(t, b, 1), b.caller(acme.Secret)
+		for i := range 12 {
+			b.later()
+			if _, err := k.Connect(t.Context(), who, acme.Organization.ID, connect.Wish{Service: "wildberries", Name: string(rune('z' - i)), Fields: map[string]string{"api_key": planted}}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if c, err := k.Connection(t.Context(), who, "wildberries", ""); err != nil || c.Name != "z" {
+			t.Errorf("%s %v", c.Name, err)
 		}
 	})
 }

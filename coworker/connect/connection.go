@@ -27,6 +27,8 @@ type Connection struct {
 	// Networks are those a BaseURL may lie in although they are not public.
 	Networks []netip.Prefix
 	Version  int64 // grows with every change
+	// Doubted says that the service refused this version a while ago.
+	Doubted bool
 }
 
 // A Book keeps connections.
@@ -38,6 +40,8 @@ type Book interface {
 	// Broken remembers that the service no longer takes a credential of this
 	// version.
 	Broken(ctx context.Context, id string, version int64) error
+	// Works takes Broken back: the service took a credential of this version.
+	Works(ctx context.Context, id string, version int64) error
 	// Renew keeps a field that a token exchange replaced, unless the connection
 	// is no longer of this version, and returns the new one.
 	Renew(ctx context.Context, id string, version int64, field, value string) (Connection, error)

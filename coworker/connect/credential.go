@@ -43,7 +43,7 @@ func (p *prepared) authorize(d *draft, module *catalog.Module, token string) err
 	case catalog.Bearer:
 		d.header.Set("Authorization", "Bearer "+text)
 	case catalog.Basic:
-		d.header.Set("Authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte(text)))
+		d.header.Set("Authorization", "Basic "+d.hides(base64.StdEncoding.EncodeToString([]byte(text))))
 	case catalog.QueryAuth:
 		d.query.Set(a.Name, text)
 	case catalog.BodyAuth:
@@ -64,7 +64,7 @@ func (p *prepared) authorize(d *draft, module *catalog.Module, token string) err
 		}
 		if also.Base64 != "" {
 			inner, _ := expand(also.Base64, values)
-			with := map[string]string{"base64": base64.StdEncoding.EncodeToString([]byte(inner))}
+			with := map[string]string{"base64": d.hides(base64.StdEncoding.EncodeToString([]byte(inner)))}
 			for name, value := range values {
 				with[name] = value
 			}
@@ -88,6 +88,12 @@ func (p *prepared) authorize(d *draft, module *catalog.Module, token string) err
 		return p.sign(d, values)
 	}
 	return nil
+}
+
+// hides remembers a text that was made of a secret and is as good as one.
+func (d *draft) hides(text string) string {
+	d.hidden = append(d.hidden, text)
+	return text
 }
 
 func (d *draft) inBody(name, text string) {
@@ -132,6 +138,7 @@ func (p *prepared) sign(d *draft, values map[string]string) error {
 	if err != nil {
 		return err
 	}
+	d.hides(sum)
 	switch s.In {
 	case "header":
 		d.header.Set(s.Name, sum)

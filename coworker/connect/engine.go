@@ -2,7 +2,9 @@ package connect
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
+	"io"
 	"net/http"
 	"net/netip"
 	"slices"
@@ -30,6 +32,7 @@ type Options struct {
 	Clients func(networks []netip.Prefix, own string) Doer
 	Files   Files // nil: what is no text cannot be passed on
 	Cursors keyring.Key
+	Random  io.Reader // safe for concurrent use; nil means crypto/rand
 	Now     func() time.Time
 	// Sleep waits between tries; nil means by the clock.
 	Sleep func(context.Context, time.Duration) error
@@ -48,6 +51,7 @@ type Engine struct {
 	clients func([]netip.Prefix, string) Doer
 	files   Files
 	cursors keyring.Key
+	random  io.Reader
 	now     func() time.Time
 	sleep   func(context.Context, time.Duration) error
 	tokens  tokens
@@ -62,6 +66,9 @@ func New(o Options) (*Engine, error) {
 	e := &Engine{
 		catalog: o.Catalog, book: o.Book, clients: o.Clients, files: o.Files, cursors: o.Cursors, now: o.Now, sleep: o.Sleep,
 		tokens: tokens{of: map[string]*tokenOf{}}, paces: paces{of: map[string]*paceOf{}},
+	}
+	if e.random = o.Random; e.random == nil {
+		e.random = rand.Reader
 	}
 	if e.sleep == nil {
 		e.sleep = sleep
@@ -179,6 +186,7 @@ type execution struct {
 	trace  Trace
 	tried  int
 	began  time.Time
+	at     *place // nil: the first page
 }
 
 func (x *execution) do(ctx context.Context) (*Answer, error) {
@@ -202,27 +210,35 @@ func (x *execution) do(ctx context.Context) (*Answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	d, err := compose(service, x.module, p, x.target)
-	if err != nil {
-		return nil, err
-	}
-	if err := x.idempotent(service, d); err != nil {
-		return nil, err
-	}
 	bound := binding(p, x.target)
 	if x.call.Page != "" {
-		at, err := x.openCursor(x.call.Page, bound)
-		if err != nil {
+		if x.at, err = x.openCursor(x.call.Page, bound); err != nil {
 			return nil, err
 		}
-		if err := x.turn(service, d, at); err != nil {
-			return nil, err
-		}
+	}
+	d, err := x.draft(p)
+	if err != nil {
+		return nil, err
 	}
 	if x.call.DryRun {
 		return x.preview(p, d)
 	}
 	return x.pages(ctx, p, d, bound)
+}
+
+// draft composes the request for the page that the call has come to.
+func (x *execution) draft(p *prepared) (*draft, error) {
+	d, err := compose(p.service, x.module, p, x.target)
+	if err != nil {
+		return nil, err
+	}
+	if err := x.idempotent(p.service, d); err != nil {
+		return nil, err
+	}
+	if x.at != nil {
+		err = x.turn(p.service, d, x.at)
+	}
+	return d, err
 }
 
 // resolve checks the arguments and finds what is called.

@@ -15,7 +15,6 @@ import (
 
 	"innerloop/coworker"
 	"innerloop/coworker/catalog"
-	"innerloop/internal/keyring"
 )
 
 // A reply is one upstream answer that means success.
@@ -40,6 +39,12 @@ func (x *execution) pages(ctx context.Context, p *prepared, d *draft, bound []by
 			return nil, err
 		}
 		last = r
+		if p.Doubted {
+			if err := x.book.Works(ctx, p.ID, p.Version); err != nil {
+				return nil, err
+			}
+			p.Doubted = false
+		}
 		info.Pages++
 		if !paged || r.binary {
 			break
@@ -57,6 +62,7 @@ func (x *execution) pages(ctx context.Context, p *prepared, d *draft, bound []by
 		if info.Pages >= x.call.MaxPages || int(x.trace.BytesIn) > readMax {
 			break
 		}
+		x.at = next
 		if err := x.turn(p.service, d, next); err != nil {
 			return nil, err
 		}
@@ -111,14 +117,35 @@ func (x *execution) attempts(ctx context.Context, p *prepared, d *draft) (*reply
 		}
 		x.trace.Retries++
 		// The credential may have been changed, or renewed, meanwhile.
-		if fresh, lookErr := x.book.Connection(ctx, x.who, p.Service, x.call.Connection); lookErr != nil {
+		if same, lookErr := x.refresh(ctx, p, d); lookErr != nil {
 			return nil, lookErr
-		} else if fresh.ID == p.ID {
-			if p, err = prepare(p.service, fresh); err != nil {
-				return nil, err
-			}
+		} else if !same {
+			return nil, err
 		}
 	}
+}
+
+// refresh reads the connection again. When it was changed meanwhile the request
+// is composed anew too: its address may hold a credential, or be another. It
+// tells false when the call would now be made with another connection.
+func (x *execution) refresh(ctx context.Context, p *prepared, d *draft) (same bool, err error) {
+	fresh, err := x.book.Connection(ctx, x.who, p.Service, x.call.Connection)
+	if err != nil || fresh.ID != p.ID {
+		return false, err
+	}
+	if fresh.Version == p.Version {
+		return true, nil
+	}
+	next, err := prepare(p.service, fresh)
+	if err != nil {
+		return false, err
+	}
+	again, err := x.draft(next)
+	if err != nil {
+		return false, err
+	}
+	*p, *d = *next, *again
+	return true, nil
 }
 
 const never = time.Duration(-1)
@@ -127,7 +154,7 @@ const never = time.Duration(-1)
 // try, or never; token is an access token that was refused.
 func (x *execution) once(ctx context.Context, p *prepared, d *draft, refused string) (r *reply, token string, wait time.Duration, err error) {
 	if exchanges(p.auth) {
-		if token, err = x.token(ctx, p, refused); err != nil {
+		if token, err = x.token(ctx, p, d, refused); err != nil {
 			return nil, "", never, err
 		}
 	}
@@ -135,7 +162,6 @@ func (x *execution) once(ctx context.Context, p *prepared, d *draft, refused str
 	if token != "" {
 		secrets = append(secrets[:len(secrets):len(secrets)], token)
 	}
-	mask := newRedactor(secrets...)
 	full := d.clone()
 	if err := p.authorize(full, x.module, token); err != nil {
 		return nil, "", never, err
@@ -149,6 +175,7 @@ func (x *execution) once(ctx context.Context, p *prepared, d *draft, refused str
 			return nil, "", never, err
 		}
 	}
+	mask := newRedactor(append(secrets[:len(secrets):len(secrets)], full.hidden...)...)
 	done, err := x.take(ctx, p, x.target, request.URL.Host)
 	if err != nil {
 		return nil, "", never, err
@@ -173,12 +200,12 @@ func (x *execution) once(ctx context.Context, p *prepared, d *draft, refused str
 		}
 	}
 	r = decode(answer, raw, mask)
-	return x.judge(ctx, p, d, r, token)
+	return x.judge(ctx, p, d, r, token, refused)
 }
 
 // judge tells success from failure by status, and by the fields that a service
 // puts its failures into.
-func (x *execution) judge(ctx context.Context, p *prepared, d *draft, r *reply, token string) (*reply, string, time.Duration, error) {
+func (x *execution) judge(ctx context.Context, p *prepared, d *draft, r *reply, token, refused string) (*reply, string, time.Duration, error) {
 	failed := r.status < 200 || r.status > 299
 	if d.rpc != nil && !failed {
 		if value, ok := find(r.body, d.rpc.Error); ok && !nothing(value) {
@@ -192,7 +219,7 @@ func (x *execution) judge(ctx context.Context, p *prepared, d *draft, r *reply, 
 	if rule != nil && !failed && rule.JSON == "" && rule.Body == "" {
 		return r, "", 0, nil // a rule by status alone is about failures
 	}
-	if r.status == http.StatusUnauthorized && exchanges(p.auth) && token != "" && x.tried == 1 {
+	if r.status == http.StatusUnauthorized && exchanges(p.auth) && token != "" && refused == "" {
 		return nil, token, 0, x.failure(p, r, rule)
 	}
 	if rule != nil && rule.Reconnect || rule == nil && r.status == http.StatusUnauthorized {
@@ -279,7 +306,7 @@ func retryAfter(r *reply, rule *catalog.ErrorRule, now time.Time) time.Duration 
 
 // failure is the fault of an upstream's answer.
 func (x *execution) failure(p *prepared, r *reply, rule *catalog.ErrorRule) *coworker.Fault {
-	f := x.upstream(p, r.status, r.header, r.raw, r.body, retryAfter(r, rule, x.now()))
+	f := x.upstream(p, r, retryAfter(r, rule, x.now()))
 	if rule != nil {
 		f.Retry = rule.Retry
 		if rule.Note != "" {
@@ -300,23 +327,39 @@ type UpstreamDetails struct {
 	RequestID  string `json:"request_id,omitempty"`
 }
 
-const bodyHead = 2048
+const (
+	bodyHead = 2048
+	bodyLook = 64 << 10 // a secret that the cut would part is seen whole
+	textHead = 500
+)
 
-func (e *Engine) upstream(p *prepared, status int, header http.Header, raw []byte, body any, after time.Duration) *coworker.Fault {
-	mask := newRedactor(p.secrets...)
-	details := UpstreamDetails{Status: status, RetryAfter: after.Milliseconds(), RequestID: mask.text(requestID(header))}
-	details.Body = strings.ToValidUTF8(mask.text(string(raw)), "\uFFFD")
-	if len(details.Body) > bodyHead {
-		cut := bodyHead
-		for cut > 0 && !utf8.RuneStart(details.Body[cut]) {
-			cut--
-		}
-		details.Body = details.Body[:cut]
+// head cuts a text at a rune within a number of bytes.
+func head(text string, limit int) string {
+	if len(text) <= limit {
+		return text
 	}
+	for limit > 0 && !utf8.RuneStart(text[limit]) {
+		limit--
+	}
+	return text[:limit]
+}
+
+func (e *Engine) upstream(p *prepared, r *reply, after time.Duration) *coworker.Fault {
+	mask, status := r.secret, r.status
+	details := UpstreamDetails{Status: status, RetryAfter: after.Milliseconds(), RequestID: mask.text(requestID(r.header))}
+	quoted := r.raw
+	if _, text := r.body.(string); r.body != nil && !text {
+		// Read as JSON first, since a text may spell any character by its number.
+		if again, err := encodeJSON(mask.value(copied(r.body))); err == nil {
+			quoted = again
+		}
+	}
+	details.Body = strings.ToValidUTF8(mask.text(string(quoted[:min(len(quoted), bodyLook)])), "\uFFFD")
+	details.Body = head(details.Body, bodyHead)
 	if fields := p.service.ErrorFields; fields != nil {
 		field := func(path string) string {
-			value, _ := find(body, path)
-			return mask.text(plain(value))
+			value, _ := find(r.body, path)
+			return head(mask.text(plain(value)), textHead)
 		}
 		details.Code, details.Message = field(fields.Code), field(fields.Message)
 		details.RequestID = orText(field(fields.RequestID), details.RequestID)
@@ -462,7 +505,7 @@ func (x *execution) preview(p *prepared, d *draft) (*Answer, error) {
 			return nil, err
 		}
 	}
-	mask := newRedactor(append(p.secrets[:len(p.secrets):len(p.secrets)], token)...)
+	mask := newRedactor(append(append(p.secrets[:len(p.secrets):len(p.secrets)], token), full.hidden...)...)
 	show := &Preview{Method: request.Method, URL: mask.text(request.URL.String()), Header: map[string]string{}, Body: mask.text(string(body))}
 	for name := range request.Header {
 		value := request.Header.Get(name)
@@ -496,5 +539,3 @@ func (p *Preview) mask(name string) {
 		}
 	}
 }
-
-func macOf(id string, sum []byte) keyring.Mac { return keyring.Mac{KeyID: id, Sum: sum} }

@@ -361,13 +361,27 @@ func (k *Keeper) Connection(ctx context.Context, who coworker.Caller, service, n
 	if err != nil {
 		return Connection{}, err
 	}
-	if s.State == Reconnect {
+	doubted := s.State == Reconnect
+	if doubted && k.coworker.Now().Sub(s.CheckedAt) < doubtTime {
 		return Connection{}, &coworker.Fault{
 			Code: coworker.NotConnected, Message: "The service no longer takes this credential.",
 			Hint: "ask an admin of the organization to connect the service again", Details: reason{"revoked"},
 		}
 	}
-	return k.open(ctx, s)
+	c, err := k.open(ctx, s)
+	c.Doubted = doubted
+	return c, err
+}
+
+// doubtTime is how long a refused credential is not tried. Some services answer
+// the same to a bad credential and to one that lacks a right, so a refusal of
+// one call must not end all others for good; nor may a bad one be tried so
+// often that the service locks its owner out.
+const doubtTime = time.Minute
+
+// Works fulfils Book.
+func (k *Keeper) Works(ctx context.Context, id string, version int64) error {
+	return k.store.SetState(ctx, id, version, Connected, k.coworker.Now())
 }
 
 func (k *Keeper) notConnected(service, name string) error {
@@ -423,7 +437,14 @@ func (k *Keeper) Renew(ctx context.Context, id string, version int64, field, val
 		values = append(values, v)
 	}
 	s.Values, c.Version = values, s.Version
-	return c, k.store.SaveConnection(ctx, s, nil)
+	err = k.store.SaveConnection(ctx, s, nil)
+	if !errors.Is(err, coworker.ErrDuplicate) {
+		return c, err
+	}
+	if s, err = k.store.ConnectionByID(ctx, "", id); err != nil { // changed by another process
+		return Connection{}, err
+	}
+	return k.open(ctx, s)
 }
 
 // A Page of connections, without their secrets.

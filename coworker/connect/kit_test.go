@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
@@ -33,6 +34,7 @@ type bench struct {
 	mu      sync.Mutex
 	books   map[string]connect.Connection // by service
 	broken  []string
+	works   []string
 	renewed map[string]string
 	asked   []*http.Request
 	bodies  []string
@@ -139,13 +141,21 @@ func (b *bench) Broken(_ context.Context, id string, _ int64) error {
 	return nil
 }
 
+func (b *bench) Works(_ context.Context, id string, _ int64) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.works = append(b.works, id)
+	return nil
+}
+
 func (b *bench) Renew(_ context.Context, id string, version int64, field, value string) (connect.Connection, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.renewed[field] = value
 	for service, c := range b.books {
 		if c.ID == id {
-			c.Version = version + 1
+			c.Version, c.Fields = version+1, maps.Clone(c.Fields)
+			c.Fields[field] = value
 			b.books[service] = c
 			return c, nil
 		}

@@ -37,11 +37,13 @@ func (s *paces) entry(key string, r catalog.Rate, now time.Time) *paceOf {
 	p, ok := s.of[key]
 	if !ok {
 		if len(s.of) >= pacesMax {
+			oldest := ""
 			for other, o := range s.of {
-				if now.Sub(o.used) > time.Hour && len(o.parallel) == 0 {
-					delete(s.of, other)
+				if len(o.parallel) == 0 && (oldest == "" || o.used.Before(s.of[oldest].used)) {
+					oldest = other
 				}
 			}
+			delete(s.of, oldest)
 		}
 		p = &paceOf{}
 		if r.Requests > 0 {

@@ -12,6 +12,7 @@ import (
 
 	"innerloop/coworker"
 	"innerloop/coworker/catalog"
+	"innerloop/internal/keyring"
 )
 
 // A place is where the next page begins: values to be put into the request,
@@ -219,25 +220,29 @@ func linkNext(header http.Header) string {
 	return ""
 }
 
-// A cursor is a place, bound by a keyed hash to the call that it continues.
+// A cursor is a place, sealed and bound to the call that it continues. It is
+// not readable: an address that a service gave may repeat the credential.
 func (e *Engine) cursor(at *place, bound []byte) (string, error) {
 	raw, err := json.Marshal(at)
 	if err != nil {
 		return "", err
 	}
-	mac := e.cursors.Mac(bound, raw)
-	return base64.RawURLEncoding.EncodeToString(raw) + "." + mac.KeyID + "." + base64.RawURLEncoding.EncodeToString(mac.Sum[:16]), nil
+	sealed, err := e.cursors.Seal(e.random, raw, bound)
+	if err != nil {
+		return "", err
+	}
+	return sealed.KeyID + "." + base64.RawURLEncoding.EncodeToString(sealed.Box), nil
 }
 
 func (e *Engine) openCursor(text string, bound []byte) (*place, error) {
 	bad := coworker.InvalidArguments(coworker.Problem{Field: "page", Problem: "must be the page.next of an answer to this same call, unchanged"})
-	parts := strings.Split(text, ".")
-	if len(parts) != 3 {
+	id, box, _ := strings.Cut(text, ".")
+	sealed, err := base64.RawURLEncoding.DecodeString(box)
+	if err != nil {
 		return nil, bad
 	}
-	raw, err1 := base64.RawURLEncoding.DecodeString(parts[0])
-	sum, err2 := base64.RawURLEncoding.DecodeString(parts[2])
-	if err1 != nil || err2 != nil || !e.cursors.EqualPrefix(macOf(parts[1], sum), bound, raw) {
+	raw, err := e.cursors.Open(keyring.Sealed{KeyID: id, Box: sealed}, bound)
+	if err != nil {
 		return nil, bad
 	}
 	at := &place{}

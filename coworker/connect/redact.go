@@ -1,10 +1,14 @@
 package connect
 
 import (
+	"bytes"
 	"encoding/base64"
 	"encoding/hex"
+	"encoding/json"
 	"net/url"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -22,11 +26,9 @@ type redactor struct{ replace *strings.Replacer }
 func newRedactor(secrets ...string) redactor {
 	var all []string
 	for _, s := range secrets {
-		if len(s) < shortest {
-			continue
+		if len(s) >= shortest {
+			all = append(all, spellings(s)...)
 		}
-		all = append(all, s, url.QueryEscape(s), url.PathEscape(s), hex.EncodeToString([]byte(s)),
-			base64.StdEncoding.EncodeToString([]byte(s)), base64.RawURLEncoding.EncodeToString([]byte(s)))
 	}
 	slices.Sort(all)
 	all = slices.Compact(all)
@@ -39,6 +41,54 @@ func newRedactor(secrets ...string) redactor {
 	return redactor{strings.NewReplacer(pairs...)}
 }
 
+var percents = regexp.MustCompile(`%[0-9A-F]{2}`)
+
+// spellings of a secret: in addresses, in JSON, in hex, and in base64 alone or
+// in the middle of something longer.
+func spellings(s string) []string {
+	all := []string{s, url.QueryEscape(s), url.PathEscape(s), awsEscape(s, false), hex.EncodeToString([]byte(s)), strings.ToUpper(hex.EncodeToString([]byte(s)))}
+	for _, one := range all[1:4] {
+		all = append(all, percents.ReplaceAllStringFunc(one, strings.ToLower))
+	}
+	for _, escape := range []bool{false, true} {
+		var b bytes.Buffer
+		e := json.NewEncoder(&b)
+		e.SetEscapeHTML(escape)
+		if e.Encode(s) == nil {
+			text := strings.Trim(strings.TrimSpace(b.String()), `"`)
+			all = append(all, text, strings.ReplaceAll(text, "/", `\/`), ascii(text), strings.ReplaceAll(ascii(text), "/", `\/`))
+		}
+	}
+	for _, encoding := range []*base64.Encoding{base64.StdEncoding, base64.URLEncoding} {
+		all = append(all, encoding.EncodeToString([]byte(s)))
+		for before := range 3 {
+			all = append(all, middle(encoding, s, before))
+		}
+	}
+	return slices.DeleteFunc(all, func(one string) bool { return len(one) < shortest })
+}
+
+// ascii spells what is not ASCII as JSON writers of other languages do.
+func ascii(s string) string {
+	quoted := strconv.QuoteToASCII(s)
+	quoted = quoted[1 : len(quoted)-1]
+	return strings.NewReplacer(`\\`, `\`, `\"`, `"`).Replace(quoted)
+}
+
+// middle is the part of a base64 text that a secret alone decides when so many
+// bytes, modulo three, stand before it.
+func middle(encoding *base64.Encoding, s string, before int) string {
+	text := encoding.WithPadding(base64.NoPadding).EncodeToString([]byte(strings.Repeat("\x00", before) + s))
+	from, to := []int{0, 2, 3}[before], len(text)
+	if (before+len(s))%3 != 0 {
+		to--
+	}
+	if to-from < 5 { // too short to be told from other text
+		return ""
+	}
+	return text[from:to]
+}
+
 func (r redactor) text(s string) string { return r.replace.Replace(s) }
 
 // value masks within a JSON value, names of objects too.
@@ -46,6 +96,10 @@ func (r redactor) value(value any) any {
 	switch v := value.(type) {
 	case string:
 		return r.text(v)
+	case json.Number:
+		if r.text(v.String()) != v.String() {
+			return Masked
+		}
 	case []any:
 		for i := range v {
 			v[i] = r.value(v[i])

@@ -28,6 +28,7 @@ type draft struct {
 	form    catalog.Encoding
 	hasBody bool
 	rpc     *catalog.RPCCall // of a remote method
+	hidden  []string         // made of secrets, by authorize
 }
 
 // compose turns a call that the catalog admits into a request.
@@ -351,7 +352,7 @@ func (d *draft) request(ctx context.Context) (*http.Request, []byte, error) {
 
 func (d *draft) clone() *draft {
 	c := *d
-	c.query, c.header = maps.Clone(d.query), d.header.Clone()
+	c.query, c.header, c.hidden = maps.Clone(d.query), d.header.Clone(), nil
 	if d.body != nil {
 		c.body, _ = copied(d.body).(map[string]any)
 	}

@@ -39,6 +39,7 @@ const (
 	tokenMargin = 30 * time.Second // before its end a token is no longer used
 	tokenLife   = 5 * time.Minute  // when nobody says
 	tokenAnswer = 256 << 10        // bytes
+	rotateTime  = 30 * time.Second // for an exchange that must not be cut
 )
 
 func exchanges(a *catalog.Auth) bool { return a.Token != nil }
@@ -67,19 +68,53 @@ func (t *tokens) entry(id string, now time.Time) *tokenOf {
 // token returns the access token of a connection, exchanged anew when there is
 // none, when it ends, or when it was made from another version of the
 // credential. refused is a token that the service did not take.
-func (e *Engine) token(ctx context.Context, p *prepared, refused string) (string, error) {
-	entry := e.tokens.entry(p.ID, e.now())
+//
+// A credential that rotates is good for one exchange. It is read again once it
+// is this call's turn, and what the service gives in its place is kept even if
+// the caller has gone meanwhile: otherwise the connection would be lost.
+func (x *execution) token(ctx context.Context, p *prepared, d *draft, refused string) (string, error) {
+	entry := x.tokens.entry(p.ID, x.now())
 	entry.exchange.Lock()
 	defer entry.exchange.Unlock()
-	if entry.value != "" && entry.version == p.Version && entry.value != refused && e.now().Add(tokenMargin).Before(entry.until) {
+	rotates := p.auth.Token.Rotates
+	if entry.version > p.Version || rotates {
+		if err := x.latest(ctx, p, d); err != nil {
+			return "", err
+		}
+	}
+	if entry.value != "" && entry.version == p.Version && entry.value != refused && x.now().Add(tokenMargin).Before(entry.until) {
 		return entry.value, nil
 	}
-	value, life, err := e.exchange(ctx, p)
+	if err := ctx.Err(); err != nil {
+		return "", err
+	}
+	if rotates {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), rotateTime)
+		defer cancel()
+	}
+	value, life, err := x.exchange(ctx, p)
+	if f, refused := coworker.AsFault(err); refused && f.Code == coworker.NotConnected && rotates {
+		// Another process may have had its turn with the same credential.
+		before := p.Version
+		if lookErr := x.latest(ctx, p, d); lookErr != nil || p.Version == before {
+			return "", err
+		}
+		value, life, err = x.exchange(ctx, p)
+	}
 	if err != nil {
 		return "", err
 	}
-	entry.value, entry.version, entry.until = value, p.Version, e.now().Add(life)
+	entry.value, entry.version, entry.until = value, p.Version, x.now().Add(life)
 	return value, nil
+}
+
+func (x *execution) latest(ctx context.Context, p *prepared, d *draft) error {
+	same, err := x.refresh(ctx, p, d)
+	if err == nil && !same {
+		err = &coworker.Fault{Code: coworker.NotConnected, Hint: "the connection was replaced during the call; call again", Details: reason{"revoked"}}
+	}
+	return err
 }
 
 func (e *Engine) exchange(ctx context.Context, p *prepared) (string, time.Duration, error) {
@@ -110,7 +145,8 @@ func (e *Engine) exchange(ctx context.Context, p *prepared) (string, time.Durati
 	value, _ := find(body, orText(t.Access, "$.access_token"))
 	text := plain(value)
 	if answer.StatusCode/100 != 2 || text == "" {
-		return "", 0, e.refusedToken(ctx, p, answer.StatusCode, raw, body)
+		mask := newRedactor(append(p.secrets[:len(p.secrets):len(p.secrets)], text)...)
+		return "", 0, e.refusedToken(ctx, p, &reply{status: answer.StatusCode, header: answer.Header, raw: raw, body: body, secret: mask})
 	}
 	if t.Rotates {
 		if next, _ := find(body, "$.refresh_token"); plain(next) != "" {
@@ -118,7 +154,11 @@ func (e *Engine) exchange(ctx context.Context, p *prepared) (string, time.Durati
 			if err != nil {
 				return "", 0, err
 			}
-			p.Connection = renewed
+			next, err := prepare(p.service, renewed)
+			if err != nil {
+				return "", 0, err
+			}
+			*p = *next
 		}
 	}
 	life := time.Duration(t.Lifetime)
@@ -185,12 +225,12 @@ func (e *Engine) tokenRequest(ctx context.Context, p *prepared, address *url.URL
 
 // refusedToken tells a credential that is no longer good from a service that
 // is not well (RFC 6749 section 5.2).
-func (e *Engine) refusedToken(ctx context.Context, p *prepared, status int, raw []byte, body any) error {
-	word, _ := find(body, "$.error")
+func (e *Engine) refusedToken(ctx context.Context, p *prepared, r *reply) error {
+	word, _ := find(r.body, "$.error")
 	gone := plain(word) == "invalid_grant" || plain(word) == "invalid_client" || plain(word) == "unauthorized_client" ||
-		status == http.StatusUnauthorized || status == http.StatusForbidden
-	if !gone && status != http.StatusBadRequest {
-		return e.upstream(p, status, nil, raw, body, 0)
+		r.status == http.StatusUnauthorized || r.status == http.StatusForbidden
+	if !gone && r.status != http.StatusBadRequest {
+		return e.upstream(p, r, 0)
 	}
 	if err := e.book.Broken(ctx, p.ID, p.Version); err != nil {
 		return err

@@ -186,15 +186,43 @@ func (s *Service) dial(ctx context.Context, network, address string) (net.Conn, 
 
 func (s *Service) admits(ip netip.Addr, own, plain bool) bool {
 	ip = ip.Unmap()
-	for _, never := range metadata {
-		if never.Contains(ip) {
-			return false
+	for _, one := range append(embedded(ip), ip) {
+		for _, never := range metadata {
+			if never.Contains(one) {
+				return false
+			}
 		}
 	}
 	if own && slices.ContainsFunc(s.networks, func(n netip.Prefix) bool { return n.Contains(ip) }) {
 		return true
 	}
 	return !plain && public(ip)
+}
+
+// embedded are the IPv4 addresses that a translator or a tunnel would take out
+// of an IPv6 address: NAT64 (RFC 6052, RFC 8215), 6to4 (RFC 3056), Teredo
+// (RFC 4380), IPv4-translated and IPv4-compatible ones.
+func embedded(ip netip.Addr) []netip.Addr {
+	if !ip.Is6() {
+		return nil
+	}
+	b := ip.As16()
+	last := netip.AddrFrom4([4]byte(b[12:16]))
+	switch {
+	case b[0] == 0x20 && b[1] == 0x02:
+		return []netip.Addr{netip.AddrFrom4([4]byte(b[2:6]))}
+	case [4]byte(b[:4]) == [4]byte{0x20, 0x01}:
+		return []netip.Addr{netip.AddrFrom4([4]byte{^b[12], ^b[13], ^b[14], ^b[15]})}
+	case [4]byte(b[:4]) == [4]byte{0x00, 0x64, 0xff, 0x9b}:
+		// The local prefix may be 48, 56, 64 or 96 bits long.
+		return []netip.Addr{
+			last, netip.AddrFrom4([4]byte{b[6], b[7], b[9], b[10]}), netip.AddrFrom4([4]byte{b[7], b[9], b[10], b[11]}),
+			netip.AddrFrom4([4]byte(b[9:13])),
+		}
+	case [8]byte(b[:8]) == [8]byte{}:
+		return []netip.Addr{last}
+	}
+	return nil
 }
 
 // ended ends the time of an exchange when its body is closed.

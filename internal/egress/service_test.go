@@ -153,6 +153,11 @@ func TestAnAdmittedNetworkOpensItsOwnAddressAlone(t *testing.T) {
 		"a network without an own address": {"", loopback, own.URL, false},
 		"metadata, admitted":               {"http://169.254.169.254", all, "http://169.254.169.254/latest", false},
 		"metadata by name, admitted":       {"https://meta.example", all, "https://meta.example/", false},
+		"metadata through NAT64":           {"http://[64:ff9b::a9fe:a9fe]", all, "http://[64:ff9b::a9fe:a9fe]/", false},
+		"metadata through a local NAT64":   {"http://[64:ff9b:1:a9fe:a9:fe00::]", all, "http://[64:ff9b:1:a9fe:a9:fe00::]/", false},
+		"metadata through 6to4":            {"http://[2002:a9fe:a9fe::]", all, "http://[2002:a9fe:a9fe::]/", false},
+		"metadata through Teredo":          {"http://[2001::5601:5601]", all, "http://[2001::5601:5601]/", false},
+		"metadata in a compatible address": {"http://[::a9fe:a9fe]", all, "http://[::a9fe:a9fe]/", false},
 		"metadata of another cloud":        {"http://[fd00:ec2::254]", all, "http://[fd00:ec2::254]/", false},
 	} {
 		s := (&egress.Services{Lookup: w.lookup}).For(c.networks, c.own)
