@@ -113,6 +113,22 @@ var errForm = journal.Refuse(journal.InvalidRequest, "the body must be a form wi
 // readForm reads a body of application/x-www-form-urlencoded with no other
 // fields than these, each at most once.
 func readForm(c *fiber.Ctx, names ...string) (map[string]string, error) {
+	values, err := formValues(c)
+	if err != nil {
+		return nil, err
+	}
+	fields := map[string]string{}
+	for name, given := range values {
+		if len(given) != 1 || !slices.Contains(names, name) {
+			return nil, errForm
+		}
+		fields[name] = given[0]
+	}
+	return fields, nil
+}
+
+// formValues reads a body of application/x-www-form-urlencoded.
+func formValues(c *fiber.Ctx) (url.Values, error) {
 	h := &c.Context().Request.Header
 	kind, _, err := mime.ParseMediaType(string(h.ContentType()))
 	if err != nil || kind != fiber.MIMEApplicationForm {
@@ -125,12 +141,5 @@ func readForm(c *fiber.Ctx, names ...string) (map[string]string, error) {
 	if err != nil {
 		return nil, errForm
 	}
-	fields := map[string]string{}
-	for name, given := range values {
-		if len(given) != 1 || !slices.Contains(names, name) {
-			return nil, errForm
-		}
-		fields[name] = given[0]
-	}
-	return fields, nil
+	return values, nil
 }

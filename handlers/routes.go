@@ -35,6 +35,7 @@ func (s *Server) routes(documents []discovery.Document) {
 
 	s.a2aRoutes()
 	s.coworkerRoutes()
+	s.settingsRoutes()
 
 	s.app.Get("/entries/:id"+proofSuffix, s.proof)
 

@@ -1,0 +1,400 @@
+package handlers_test
+
+import (
+	"net/http"
+	"net/netip"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+
+	"innerloop/coworker"
+	"innerloop/handlers"
+	"innerloop/internal/discovery"
+	"innerloop/internal/limit"
+)
+
+// An admin is a browser that is signed in to the settings.
+type admin struct {
+	*office
+	cookie, csrf string
+}
+
+// settingsOffice is an office whose pages are reached in the clear on loopback.
+func settingsOffice(t *testing.T) *office {
+	t.Helper()
+	return openOffice(t)
+}
+
+// form posts a form as a browser does that shows our own page.
+func (o *office) form(path string, values url.Values, headers ...string) reply {
+	o.t.Helper()
+	return o.do(http.MethodPost, path, values.Encode(), append([]string{"Content-Type", "application/x-www-form-urlencoded", "Origin", o.URL}, headers...)...)
+}
+
+// cookieOf is the session cookie that an answer sets: name=value.
+func cookieOf(r reply) string {
+	for _, line := range r.Header.Values("Set-Cookie") {
+		if name, _, _ := strings.Cut(line, ";"); strings.Contains(name, "innerloop-session=") {
+			return name
+		}
+	}
+	return ""
+}
+
+var csrfField = regexp.MustCompile(`name="csrf" value="([A-Za-z0-9_-]{43})"`)
+
+// signIn opens a session with a key.
+func (o *office) signIn(key string) *admin {
+	o.t.Helper()
+	r := o.form("/settings", url.Values{"key": {key}})
+	if r.Status != http.StatusSeeOther || r.Header.Get("Location") != "/settings/keys" {
+		o.t.Fatalf("sign in: %d %s", r.Status, r.Body)
+	}
+	a := &admin{office: o, cookie: cookieOf(r)}
+	page := a.see("/settings/keys")
+	found := csrfField.FindStringSubmatch(page.Body)
+	if page.Status != http.StatusOK || found == nil {
+		o.t.Fatalf("signed in, and then %d %s", page.Status, page.Body)
+	}
+	a.csrf = found[1]
+	return a
+}
+
+func (a *admin) see(path string) reply {
+	a.t.Helper()
+	return a.get(path, "Cookie", a.cookie)
+}
+
+// send posts one of our forms with its token.
+func (a *admin) send(path string, values url.Values) reply {
+	a.t.Helper()
+	if values == nil {
+		values = url.Values{}
+	}
+	values.Set("csrf", a.csrf)
+	return a.form(path, values, "Cookie", a.cookie)
+}
+
+func (a *admin) did(path string, values url.Values, location string) {
+	a.t.Helper()
+	if r := a.send(path, values); r.Status != http.StatusSeeOther || r.Header.Get("Location") != location {
+		a.t.Errorf("%s: %d to %q, want %q\n%s", path, r.Status, r.Header.Get("Location"), location, r.Body)
+	}
+}
+
+func newKeyForm() url.Values {
+	return url.Values{"name": {"a laptop"}, "user": {""}, "scope": {"read:tools"}, "days": {"90"}, "class": {"irreversible"}, "connectors": {""}, "networks": {""}, "rate": {"0"}}
+}
+
+// settingsForms are all forms that change something, with fields that would do
+// it. {user}, {key} and {session} are those of the organisation under attack.
+func settingsForms() map[string]url.Values {
+	edit := newKeyForm()
+	edit.Del("user")
+	edit.Del("days")
+	return map[string]url.Values{
+		"/settings/sign-out":               {},
+		"/settings/users":                  {"name": {"Mallory"}},
+		"/settings/users/{user}/remove":    {},
+		"/settings/keys":                   newKeyForm(),
+		"/settings/keys/{key}":             edit,
+		"/settings/keys/{key}/revoke":      {},
+		"/settings/sessions/{session}/end": {},
+	}
+}
+
+// rows is everything that a form could have changed.
+func (o *office) rows() string {
+	o.t.Helper()
+	var all strings.Builder
+	err := o.ExportOrganization(o.t.Context(), coworker.Operator(), o.org.Organization.ID, func(r coworker.ExportedRecord) error {
+		if r.Kind != "audit" {
+			all.WriteString(encode(o.t, r))
+		}
+		return nil
+	})
+	if err != nil {
+		o.t.Fatal(err)
+	}
+	return all.String()
+}
+
+// Every form, and every way in which somebody who must not could send it. None
+// changes anything, and the session of the one it was meant for goes on.
+func TestSettingsFormsAreSentByTheAdminAlone(t *testing.T) {
+	t.Parallel()
+	o := settingsOffice(t)
+	root := o.org.Secret.Reveal()
+	victim := o.signIn(root)
+	second, err := o.AddUser(t.Context(), coworker.Operator(), o.org.Organization.ID, "Second")
+	if err != nil {
+		t.Fatal(err)
+	}
+	key, _ := o.scoped("read:tools")
+	sessions, err := o.Sessions(t.Context(), o.Caller(o.org.Secret))
+	if err != nil || len(sessions) != 1 {
+		t.Fatal(sessions, err)
+	}
+	fill := strings.NewReplacer("{user}", string(second.ID), "{key}", string(key.ID), "{session}", string(sessions[0].ID)).Replace
+
+	other := o.Found("Other")
+	stranger := o.signIn(other.Secret.Reveal())
+	spareKey, spare := o.scoped("admin")
+	lost := o.signIn(spare)
+	if _, err := o.RevokeKey(t.Context(), coworker.Operator(), o.org.Organization.ID, spareKey.ID); err != nil {
+		t.Fatal(err)
+	}
+	with := func(values url.Values, csrf string) url.Values {
+		out := url.Values{}
+		for name, given := range values {
+			out[name] = given
+		}
+		if csrf != "" {
+			out.Set("csrf", csrf)
+		}
+		return out
+	}
+	post := func(path string, values url.Values, headers ...string) reply {
+		return o.do(http.MethodPost, path, values.Encode(), append([]string{"Content-Type", "application/x-www-form-urlencoded"}, headers...)...)
+	}
+	attacks := []struct {
+		name   string
+		status int
+		send   func(path string, values url.Values) reply
+	}{
+		{"without the token", 403, func(p string, v url.Values) reply { return post(p, v, "Origin", o.URL, "Cookie", victim.cookie) }},
+		{"with a wrong token", 403, func(p string, v url.Values) reply {
+			return post(p, with(v, strings.Repeat("A", 43)), "Origin", o.URL, "Cookie", victim.cookie)
+		}},
+		{"with the token of another session", 403, func(p string, v url.Values) reply {
+			return post(p, with(v, stranger.csrf), "Origin", o.URL, "Cookie", victim.cookie)
+		}},
+		{"with the token twice", 403, func(p string, v url.Values) reply {
+			v = with(v, "")
+			v["csrf"] = []string{victim.csrf, victim.csrf}
+			return post(p, v, "Origin", o.URL, "Cookie", victim.cookie)
+		}},
+		{"from another origin", 403, func(p string, v url.Values) reply {
+			return post(p, with(v, victim.csrf), "Origin", "https://evil.example", "Cookie", victim.cookie)
+		}},
+		{"from another port of this machine", 403, func(p string, v url.Values) reply {
+			return post(p, with(v, victim.csrf), "Origin", "http://127.0.0.1:1", "Cookie", victim.cookie)
+		}},
+		{"from an origin that hides", 403, func(p string, v url.Values) reply {
+			return post(p, with(v, victim.csrf), "Origin", "null", "Cookie", victim.cookie)
+		}},
+		{"without an origin", 403, func(p string, v url.Values) reply {
+			return post(p, with(v, victim.csrf), "Cookie", victim.cookie)
+		}},
+		{"from another site, says the browser", 403, func(p string, v url.Values) reply {
+			return post(p, with(v, victim.csrf), "Origin", o.URL, "Sec-Fetch-Site", "same-site", "Cookie", victim.cookie)
+		}},
+		{"as a script's JSON", 415, func(p string, v url.Values) reply {
+			return o.do(http.MethodPost, p, with(v, victim.csrf).Encode(), "Content-Type", "text/plain", "Origin", o.URL, "Cookie", victim.cookie)
+		}},
+		{"without a session", 401, func(p string, v url.Values) reply { return post(p, with(v, victim.csrf), "Origin", o.URL) }},
+		{"with two session cookies", 401, func(p string, v url.Values) reply {
+			return post(p, with(v, victim.csrf), "Origin", o.URL, "Cookie", victim.cookie+"; "+stranger.cookie)
+		}},
+		{"with the session of a revoked key", 401, func(p string, v url.Values) reply {
+			return post(p, with(v, lost.csrf), "Origin", o.URL, "Cookie", lost.cookie)
+		}},
+		{"with the key itself", 401, func(p string, v url.Values) reply {
+			return post(p, with(v, victim.csrf), "Origin", o.URL, "Authorization", "Bearer "+root)
+		}},
+		{"in the clear through a proxy", 403, func(p string, v url.Values) reply {
+			return post(p, with(v, victim.csrf), "Origin", o.URL, "X-Forwarded-For", "192.0.2.1", "Cookie", victim.cookie)
+		}},
+		{"under a foreign name", 403, func(p string, v url.Values) reply {
+			return post(p, with(v, victim.csrf), "Origin", "http://evil.example", "Host", "evil.example", "Cookie", victim.cookie)
+		}},
+	}
+	before := o.rows()
+	for path, values := range settingsForms() {
+		path = fill(path)
+		for _, a := range attacks {
+			for _, prefix := range []string{"", "/ru"} {
+				r := a.send(prefix+path, values)
+				if r.Status != a.status || o.rows() != before {
+					t.Fatalf("%s%s %s: status %d, want %d; changed: %t", prefix, path, a.name, r.Status, a.status, o.rows() != before)
+				}
+				if c := r.Header.Get("Cache-Control"); c != "private, no-store" {
+					t.Errorf("%s %s: cache-control %q", path, a.name, c)
+				}
+			}
+		}
+		// What only shows may be asked for by a link; it changes nothing.
+		if r := victim.see(path); r.Status != 200 && r.Status != 405 || o.rows() != before {
+			t.Errorf("GET %s: %d", path, r.Status)
+		}
+		// A session of another organisation reaches nothing of this one.
+		if strings.Contains(path, "_") {
+			if r := stranger.send(path, values); r.Status != 404 || o.rows() != before {
+				t.Errorf("%s of a stranger: %d", path, r.Status)
+			}
+		}
+		if r := victim.see("/settings/keys"); r.Status != 200 {
+			t.Fatalf("after %s the session is gone: %d", path, r.Status)
+		}
+	}
+	if r := o.get("/settings/keys", "Cookie", lost.cookie); r.Status != 303 || r.Header.Get("Location") != "/settings" {
+		t.Errorf("a page with the session of a revoked key: %d", r.Status)
+	}
+}
+
+func TestSettingsSignIn(t *testing.T) {
+	t.Parallel()
+	o := settingsOffice(t)
+	root := o.org.Secret.Reveal()
+	_, reader := o.scoped("read:tools", "write:tools")
+	gone, revoked := o.scoped("admin")
+	if _, err := o.RevokeKey(t.Context(), coworker.Operator(), o.org.Organization.ID, gone.ID); err != nil {
+		t.Fatal(err)
+	}
+	_, bound := o.Key(o.org, coworker.NewKey{Scopes: coworker.Admin, Networks: []netip.Prefix{netip.MustParsePrefix("198.51.100.0/24")}})
+
+	t.Run("the page asks for a key and keeps nothing", func(t *testing.T) {
+		r := o.get("/settings")
+		for _, want := range []string{`type="password"`, `autocomplete="off"`, `name="robots" content="noindex"`} {
+			if !strings.Contains(r.Body, want) {
+				t.Errorf("no %s", want)
+			}
+		}
+		if r.Header.Get("Cache-Control") != "private, no-store" || r.Header.Get("Set-Cookie") != "" || r.Header.Get("Content-Encoding") != "" {
+			t.Errorf("%v", r.Header)
+		}
+		if page := o.get("/settings", "Accept-Encoding", "br, gzip"); page.Header.Get("Content-Encoding") != "" {
+			t.Error("compressed")
+		}
+	})
+	t.Run("what opens nothing", func(t *testing.T) {
+		for name, row := range map[string]struct{ key, says string }{
+			"nothing":               {"", "Paste a whole key"},
+			"half a key":            {root[:30], "Paste a whole key"},
+			"a revoked key":         {revoked, "was revoked"},
+			"a key that only reads": {reader, "lacks the scope admin"},
+			"from a foreign place":  {bound.Reveal(), "may not be used from your address"},
+		} {
+			r := o.form("/settings", url.Values{"key": {row.key}})
+			if r.Status != 400 || !strings.Contains(r.Body, row.says) || cookieOf(r) != "" {
+				t.Errorf("%s: %d %s", name, r.Status, r.Body)
+			}
+			if row.key != "" && strings.Contains(r.Body, row.key) {
+				t.Errorf("%s: the key is shown again", name)
+			}
+			if !strings.Contains(r.Body, `aria-describedby="key-hint key-fault"`) || !strings.Contains(r.Body, `aria-invalid="true"`) {
+				t.Errorf("%s: the field is not marked", name)
+			}
+		}
+	})
+	t.Run("a key in the address opens nothing", func(t *testing.T) {
+		r := o.get("/settings?key=" + root)
+		if cookieOf(r) != "" || strings.Contains(r.Body, root) {
+			t.Errorf("%d %s", r.Status, r.Body)
+		}
+	})
+	t.Run("nobody is signed in by another site", func(t *testing.T) {
+		for _, headers := range [][]string{{"Origin", "https://evil.example"}, {"Origin", "null"}, {}, {"Origin", o.URL, "Sec-Fetch-Site", "cross-site"}, {"Origin", o.URL, "Origin", "https://evil.example"}} {
+			r := o.do(http.MethodPost, "/settings", url.Values{"key": {root}}.Encode(), append([]string{"Content-Type", "application/x-www-form-urlencoded"}, headers...)...)
+			if r.Status != 403 || cookieOf(r) != "" {
+				t.Errorf("%q: %d %q", headers, r.Status, cookieOf(r))
+			}
+		}
+	})
+	t.Run("a token that was planted becomes nobody's", func(t *testing.T) {
+		planted := "innerloop-session=" + strings.Repeat("A", 43)
+		attacker := o.signIn(root)
+		for _, before := range []string{planted, attacker.cookie} {
+			r := o.form("/settings", url.Values{"key": {root}}, "Cookie", before)
+			after := cookieOf(r)
+			if r.Status != 303 || after == "" || after == before {
+				t.Fatalf("%d %q", r.Status, after)
+			}
+			if page := o.get("/settings/keys", "Cookie", before); page.Status != 303 {
+				t.Errorf("the planted token is a session: %d", page.Status)
+			}
+			if page := o.get("/settings/keys", "Cookie", after); page.Status != 200 {
+				t.Errorf("the new token is none: %d", page.Status)
+			}
+		}
+	})
+	t.Run("the cookie", func(t *testing.T) {
+		r := o.form("/settings", url.Values{"key": {root}})
+		for _, want := range []string{"HttpOnly", "SameSite=Strict", "Path=/"} {
+			if !strings.Contains(r.Header.Get("Set-Cookie"), want) {
+				t.Errorf("%q lacks %s", r.Header.Get("Set-Cookie"), want)
+			}
+		}
+		if strings.Contains(r.Header.Get("Set-Cookie"), "Max-Age") || strings.Contains(r.Body+r.Header.Get("Location"), root) {
+			t.Errorf("%v %s", r.Header, r.Body)
+		}
+	})
+	t.Run("bad keys are slowed", func(t *testing.T) {
+		last := reply{}
+		for range coworker.BadKeysPerMinute + 1 {
+			last = o.form("/settings", url.Values{"key": {"sk-org-nothing"}})
+		}
+		if last.Status != 429 || last.Header.Get("Retry-After") == "" {
+			t.Errorf("%d %v", last.Status, last.Header)
+		}
+		o.signIn(root) // a good key is not held up
+	})
+	if strings.Contains(o.Log.String(), root) {
+		t.Error("the key is in the log")
+	}
+}
+
+// The settings behind a proxy that ends TLS, and in every clear way that is not
+// this machine's own.
+func TestSettingsNeedAnEncryptedWay(t *testing.T) {
+	t.Parallel()
+	o := settingsOffice(t)
+	root := o.org.Secret.Reveal()
+	host := strings.TrimPrefix(origin, "https://")
+	https := []string{"Host", host, "X-Forwarded-Proto", "https", "X-Forwarded-For", "203.0.113.5"}
+	if r := o.get("/settings", https...); r.Status != 200 || !strings.Contains(r.Body, `type="password"`) {
+		t.Fatalf("over https: %d %s", r.Status, r.Body)
+	}
+	r := o.do(http.MethodPost, "/settings", url.Values{"key": {root}}.Encode(), append([]string{"Content-Type", "application/x-www-form-urlencoded", "Origin", origin}, https...)...)
+	if c := r.Header.Get("Set-Cookie"); r.Status != 303 || !strings.HasPrefix(c, "__Host-innerloop-session=") || !strings.HasSuffix(c, "; Secure") {
+		t.Fatalf("%d %q", r.Status, c)
+	}
+	// The session of https is not one in the clear, under either name.
+	if page := o.get("/settings/keys", append([]string{"Cookie", cookieOf(r)}, https...)...); page.Status != 200 {
+		t.Errorf("the session over https: %d", page.Status)
+	}
+	if page := o.get("/settings/keys", "Cookie", cookieOf(r)); page.Status != 303 {
+		t.Errorf("the cookie of https in the clear: %d", page.Status)
+	}
+	for name, headers := range map[string][]string{
+		"a foreign name":          {"Host", host},
+		"a proxy in the clear":    {"Host", host, "X-Forwarded-Proto", "http"},
+		"a proxy that says both":  {"Host", host, "X-Forwarded-Proto", "https", "X-Forwarded-Proto", "http"},
+		"a proxy that keeps mum":  {"X-Forwarded-For", "203.0.113.5"},
+		"a proxy with Forwarded":  {"Forwarded", "for=203.0.113.5"},
+		"a proxy with Via":        {"Via", "1.1 proxy"},
+		"a name that is rebound":  {"Host", "evil.example"},
+		"a name of many machines": {"Host", "0.0.0.0"},
+	} {
+		if page := o.get("/settings", headers...); page.Status != 403 || strings.Contains(page.Body, "<form class=\"sheet\"") {
+			t.Errorf("%s: %d", name, page.Status)
+		}
+		if r := o.form("/settings", url.Values{"key": {root}}, headers...); r.Status != 403 || cookieOf(r) != "" {
+			t.Errorf("%s, sent: %d", name, r.Status)
+		}
+	}
+}
+
+// Where the service itself is not known by an https address there is no secure
+// way, whatever a header says.
+func TestSettingsBelieveNoHeaderWithoutHTTPS(t *testing.T) {
+	t.Parallel()
+	o := openOffice(t, func(options *handlers.Options) {
+		options.Origins = discovery.Origins{Web: "http://journal.example", API: "http://journal.example", Gateway: "http://journal.example"}
+		options.Limits = limit.Defaults()
+	})
+	if r := o.get("/settings", "Host", "journal.example", "X-Forwarded-Proto", "https"); r.Status != 403 {
+		t.Errorf("status %d", r.Status)
+	}
+}
