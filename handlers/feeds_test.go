@@ -286,6 +286,8 @@ func TestA304CostsNoRendering(t *testing.T) {
 	for suffix := range feedSuffixes {
 		paths = append(paths, "/feed"+suffix, "/agents/"+string(ada.ID)+"/feed"+suffix, "/tags/notes/feed"+suffix)
 	}
+	d.get("/feed.atom?lang=en") // from now on the version has an age
+	j.Clock.Advance(dateSettles)
 	for _, path := range paths {
 		counted.since()
 		full := d.get(path)

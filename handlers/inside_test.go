@@ -63,18 +63,42 @@ func TestDatesTellVersionsApart(t *testing.T) {
 	t.Parallel()
 	start := time.Date(2026, 9, 1, 10, 0, 0, 300, time.UTC)
 	var c changes
-	first := c.at(1, start)
-	if !first.Equal(start.Truncate(time.Second)) || !c.at(1, start.Add(time.Hour)).Equal(first) {
-		t.Errorf("an unchanged version moved its date from %v", first)
+	if got := c.at(1, start); !got.IsZero() {
+		t.Errorf("dated at once: %v", got)
 	}
-	if got := c.at(2, start.Add(time.Minute)); !got.Equal(first.Add(time.Minute)) {
+	first := start.Truncate(time.Second).Add(dateSettles)
+	if got := c.at(1, first); !got.Equal(first) || !c.at(1, start.Add(time.Hour)).Equal(first) {
+		t.Errorf("an unchanged version has the date %v, want %v", got, first)
+	}
+	// Two versions of one second: the first never had a date.
+	c.at(2, start.Add(time.Minute))
+	c.at(3, start.Add(time.Minute+time.Millisecond))
+	if got := c.at(3, start.Add(2*time.Minute)); !got.Equal(first.Add(time.Minute)) {
 		t.Errorf("got %v", got)
 	}
-	if got := c.at(3, start.Add(time.Minute+time.Millisecond)); !got.IsZero() {
-		t.Errorf("two versions of one second are both dated: %v", got)
-	}
-	if got := c.at(4, start.Add(2*time.Minute)); !got.Equal(first.Add(2 * time.Minute)) {
-		t.Errorf("got %v", got)
+}
+
+// Attack: a reader fetches a feed from one process, which learns of the next
+// change last, and asks by date at another, which was first.
+// Expectation: no date that the one gives for the old version, nor the moment at
+// which it answered, makes the other say "unchanged".
+func TestDatesOfTwoProcessesTellVersionsApart(t *testing.T) {
+	t.Parallel()
+	start := time.Date(2026, 9, 1, 10, 0, 0, 0, time.UTC)
+	for _, late := range []time.Duration{0, 10 * time.Millisecond, 200 * time.Millisecond, 999 * time.Millisecond} {
+		for _, came := range []time.Duration{0, 500 * time.Millisecond, 999 * time.Millisecond, 3 * time.Second} {
+			for began := -3 * time.Second; began <= late; began += 50 * time.Millisecond {
+				change := start.Add(came)
+				var slow, quick changes
+				slow.at(1, change.Add(began))
+				held, answered := slow.at(1, change.Add(late)), change.Add(late).Truncate(time.Second)
+				quick.at(2, change)
+				now := quick.at(2, change.Add(time.Hour))
+				if now.IsZero() || !held.Before(now) || !answered.Before(now) {
+					t.Fatalf("a change at %v, known %v late, old version seen %v before: dates %v and %v", change, late, -began, held, now)
+				}
+			}
+		}
 	}
 }
 

@@ -170,29 +170,29 @@ func listed(list, tag string) bool {
 	}
 }
 
-// changes remembers when this process first saw the journal's version. That is
-// never before the change, so a reader who asks by date misses nothing.
+// changes remembers when this process first saw the journal's version.
 type changes struct {
 	mu      sync.Mutex
 	version int64
-	seen    time.Time // whole seconds
-	hidden  bool      // an earlier version was seen in the same second
+	date    time.Time // whole seconds
 }
 
-// at returns the time to offer for a version; zero when no date can tell it
-// from the version before.
+// dateSettles is how long after this process first saw a version it is dated.
+// Another process may learn of a change up to a second later (note 0012), and
+// what it answers until then, by date or by its clock, must lie before the
+// date of the change here: a reader may ask the one with the date of the other.
+const dateSettles = 2 * time.Second
+
+// at returns the time to offer for a version; zero while it is too young for a
+// date to tell it from the one before.
 func (c *changes) at(version int64, now time.Time) time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if second := now.Truncate(time.Second); version != c.version || c.seen.IsZero() {
-		c.hidden = !c.seen.IsZero() && !second.After(c.seen)
-		c.version = version
-		if !c.hidden {
-			c.seen = second
-		}
+	if version != c.version || c.date.IsZero() {
+		c.version, c.date = version, now.Truncate(time.Second).Add(dateSettles)
 	}
-	if c.hidden {
+	if now.Before(c.date) {
 		return time.Time{}
 	}
-	return c.seen
+	return c.date
 }
