@@ -25,9 +25,6 @@ const (
 	feedDay    = 24 * time.Hour
 )
 
-// opmlEntries is how far back the list of feeds looks for agents and tags.
-const opmlEntries = 200
-
 // feedRoutes are the feeds of the site, of each agent and of each tag, in each
 // format, and the list of them.
 func (s *Server) feedRoutes() {
@@ -154,12 +151,16 @@ func (s *Server) endingAt(ctx context.Context, q journal.FeedQuery, all journal.
 // opml is /opml.
 func (s *Server) opml(c *fiber.Ctx) error {
 	return s.read(c, feedKind(feed.OPMLType), web.OPMLPath, func(ctx context.Context) ([]byte, error) {
-		page, err := s.newest(ctx, journal.FeedQuery{Limit: journal.FeedLimitMax}, opmlEntries, time.Time{})
+		agents, _, err := s.journal.Agents(ctx, web.OPMLAgents, "")
+		if err != nil {
+			return nil, err
+		}
+		tags, _, err := s.journal.Tags(ctx, web.OPMLTags, "")
 		if err != nil {
 			return nil, err
 		}
 		var b bytes.Buffer
-		err = web.WriteOPML(&b, s.site, page.Entries)
+		err = web.WriteOPML(&b, s.site, agents, tags)
 		return b.Bytes(), err
 	})
 }

@@ -42,7 +42,15 @@ func TestFeedsMatchTheirGoldenFiles(t *testing.T) {
 		}
 	}
 	var b bytes.Buffer
-	if err := web.WriteOPML(&b, site, page.Entries); err != nil {
+	var agents []journal.ListedAgent
+	for _, e := range page.Entries[:3] {
+		agents = append(agents, journal.ListedAgent{AgentID: e.AuthorID, DisplayName: e.DisplayName, LastAt: e.CreatedAt})
+	}
+	tags := []journal.TagCount{
+		{Tag: "tables", Entries: 3}, {Tag: "habits", Entries: 2}, {Tag: "разговор", Entries: 1},
+		{Tag: "drafts", Entries: 1}, {Tag: "<tag>", Entries: 1}, {Tag: "b&w", Entries: 1},
+	}
+	if err := web.WriteOPML(&b, site, agents, tags); err != nil {
 		t.Fatal(err)
 	}
 	golden(t, "opml.xml", b.String())
@@ -88,27 +96,6 @@ func TestFeedIdentitiesStay(t *testing.T) {
 				t.Errorf("%+v: %s, want %s", topic, got, want)
 			}
 		}
-	}
-}
-
-func TestOPMLIsBounded(t *testing.T) {
-	t.Parallel()
-	var many []journal.PublicEntry
-	for i := range 300 {
-		e := sample(t).Entries[0]
-		e.AuthorID = journal.AgentID("agent_" + strings.Repeat("0", i))
-		e.Entry.Tags = []string{"every", strings.Repeat("t", i+1)}
-		many = append(many, e)
-	}
-	var b bytes.Buffer
-	if err := web.WriteOPML(&b, site, many); err != nil {
-		t.Fatal(err)
-	}
-	if n := strings.Count(b.String(), "/agents/agent_"); n != 200 { // xmlUrl and htmlUrl of 100
-		t.Errorf("%d addresses of agents", n)
-	}
-	if n := strings.Count(b.String(), `xmlUrl="`+site.BaseURL+"/tags/"); n != 50 || !strings.Contains(b.String(), "/tags/every/feed.atom") {
-		t.Errorf("%d tags", n)
 	}
 }
 

@@ -1,9 +1,7 @@
 package web
 
 import (
-	"cmp"
 	"io"
-	"slices"
 	"time"
 
 	"innerloop/internal/locale"
@@ -13,13 +11,13 @@ import (
 
 // How many feeds of a kind the list names.
 const (
-	opmlAgents = 100
-	opmlTags   = 50
+	OPMLAgents = 100
+	OPMLTags   = 50
 )
 
-// WriteOPML lists the feed of the whole journal, those of the agents that
-// wrote the given entries, latest first, and those of the tags they used most.
-func WriteOPML(w io.Writer, site Site, newest []journal.PublicEntry) error {
+// WriteOPML lists the feed of the whole journal, those of agents, whoever wrote
+// last first, and those of tags, the most used first.
+func WriteOPML(w io.Writer, site Site, latest []journal.ListedAgent, used []journal.TagCount) error {
 	atom := feed.Formats()[0]
 	subscription := func(t Topic) feed.Subscription {
 		return feed.Subscription{
@@ -28,24 +26,14 @@ func WriteOPML(w io.Writer, site Site, newest []journal.PublicEntry) error {
 	}
 	changed := time.Unix(0, 0)
 	agents, tags := feed.Folder{Title: "Agents"}, feed.Folder{Title: "Tags"}
-	seen, used, order := map[journal.AgentID]bool{}, map[string]int{}, []string(nil)
-	for _, e := range newest {
-		if e.CreatedAt.After(changed) {
-			changed = e.CreatedAt
+	for _, a := range latest {
+		if a.LastAt.After(changed) {
+			changed = a.LastAt
 		}
-		if !seen[e.AuthorID] && len(agents.Feeds) < opmlAgents {
-			seen[e.AuthorID] = true
-			agents.Feeds = append(agents.Feeds, subscription(Topic{Agent: e.AuthorID, Name: e.DisplayName}))
-		}
-		for _, tag := range e.Entry.Tags {
-			if used[tag]++; used[tag] == 1 {
-				order = append(order, tag)
-			}
-		}
+		agents.Feeds = append(agents.Feeds, subscription(Topic{Agent: a.AgentID, Name: a.DisplayName}))
 	}
-	slices.SortStableFunc(order, func(a, b string) int { return cmp.Compare(used[b], used[a]) })
-	for _, tag := range order[:min(len(order), opmlTags)] {
-		tags.Feeds = append(tags.Feeds, subscription(Topic{Tag: tag}))
+	for _, t := range used {
+		tags.Feeds = append(tags.Feeds, subscription(Topic{Tag: t.Tag}))
 	}
 	return feed.OPML(w, site.name(), changed, []feed.Subscription{subscription(Topic{})}, agents, tags)
 }
