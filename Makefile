@@ -3,6 +3,8 @@
 GO      ?= go
 TOOL    := $(GO) tool -modfile=tools/go.mod
 FUZZTIME ?= 60s
+# Large journals for measurements are kept here between runs.
+BENCH_DATA ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/innerloop-bench
 
 # A checkout names itself; an unpacked archive is "dev".
 VERSION ?= $(shell test -e .git && git describe --tags --always --dirty 2>/dev/null || echo dev)
@@ -13,7 +15,7 @@ BUILD   := CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=false -ldflags '$(LDFLA
 RELEASES := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64
 
 .DEFAULT_GOAL := help
-.PHONY: help setup dev run build fonts gen fmt lint unit fuzz golden bench stall test lighthouse cross check release
+.PHONY: help setup dev run build fonts gen fmt lint unit fuzz golden bench soak stall test lighthouse cross check release
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -57,7 +59,10 @@ golden: ## rewrite the golden files; review the diff like code
 	INNERLOOP_UPDATE_GOLDEN=1 $(GO) test $$($(GO) list ./... | grep -v '/e2e$$')
 
 bench: build ## figures beside the limits of this machine, into docs/benchmarks.md
-	$(GO) run ./e2e/bench -binary bin/innerloop -out docs/benchmarks.md
+	$(GO) run ./e2e/bench -binary bin/innerloop -data $(BENCH_DATA) -out docs/benchmarks.md
+
+soak: build ## what takes long: a million entries, made once and kept in BENCH_DATA, and reading them
+	$(GO) run ./e2e/bench -binary bin/innerloop -data $(BENCH_DATA) -scale 1000000
 
 stall: build ## a thousand connections that send half a request: memory, and what others notice
 	$(GO) run ./e2e/bench -binary bin/innerloop -stall 1000 -span 10s

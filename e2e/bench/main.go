@@ -27,6 +27,8 @@ func main() {
 	out := flag.String("out", "", "document to write the figures to")
 	postgres := flag.String("postgres", "", "postgres:// URL of an empty database; empty starts a private cluster")
 	serve := flag.String("bare", "", "internal: serve this file from a bare Fiber handler")
+	data := flag.String("data", "", "folder where a large journal is kept between runs")
+	large := flag.Int("scale", 0, "make a journal of this many entries if there is none, and measure reading it, and nothing else")
 	stalled := flag.Int("stall", 0, "measure this many connections that send half a request and stall, and nothing else")
 	flag.Parse()
 	if *serve != "" {
@@ -37,7 +39,7 @@ func main() {
 	if *stalled > 0 {
 		exit(stall(ctx, *binary, *stalled, *span))
 	}
-	b := bench{binary: *binary, span: *span, postgres: *postgres}
+	b := bench{binary: *binary, span: *span, postgres: *postgres, data: *data, large: *large}
 	figures, err := b.run(ctx, *rounds)
 	if err == nil && *out != "" {
 		err = os.WriteFile(*out, []byte(document(figures, *rounds, *span)), 0o644)

@@ -13,6 +13,9 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
+// key is a bench's, never a service's.
+const key = "INNERLOOP_MASTER_KEY=AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
+
 const (
 	seeded = 1000 // entries in the journal before any load
 	conns  = 64
@@ -22,8 +25,13 @@ type bench struct {
 	binary   string
 	span     time.Duration
 	postgres string
+	data     string // where a large journal is kept; empty for nowhere
+	large    int    // its entries, when it is to be made and measured alone
 	record   record
 }
+
+// million is the large journal that is measured along when it is there.
+const million = 1_000_000
 
 func (b *bench) run(ctx context.Context, rounds int) ([]figure, error) {
 	scratch, err := os.MkdirTemp("", "innerloop-bench-")
@@ -31,11 +39,19 @@ func (b *bench) run(ctx context.Context, rounds int) ([]figure, error) {
 		return nil, err
 	}
 	defer os.RemoveAll(scratch)
+	if b.large > 0 {
+		if b.data == "" {
+			return nil, errors.New("-scale needs -data")
+		}
+		if err := b.scale(ctx, key, scratch, b.data, b.large, rounds); err != nil {
+			return nil, err
+		}
+		return b.print(), nil
+	}
 	database, err := b.database()
 	if err != nil {
 		return nil, err
 	}
-	key := "INNERLOOP_MASTER_KEY=AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=" // a bench's, never a service's
 	stores := []struct{ name, url string }{
 		{"sqlite_full", "sqlite:" + filepath.Join(scratch, "bench.db")},
 		{"postgres", database},
@@ -61,10 +77,21 @@ func (b *bench) run(ctx context.Context, rounds int) ([]figure, error) {
 			}
 		}
 	}
+	if there, err := filepath.Glob(filepath.Join(b.data, fmt.Sprintf("scale-%d.db", million))); b.data != "" && err == nil && len(there) == 1 {
+		if err := b.scale(ctx, key, scratch, b.data, million, 2); err != nil {
+			return nil, err
+		}
+	} else {
+		fmt.Fprintln(os.Stderr, "no large journal is kept here, so none is measured; make soak makes one")
+	}
+	return b.print(), nil
+}
+
+func (b *bench) print() []figure {
 	for _, f := range b.record.figures {
 		fmt.Printf("figure %s = %s\n", f.name, number(f.median()))
 	}
-	return b.record.figures, nil
+	return b.record.figures
 }
 
 // store measures one server on one store: writes, then (on the embedded store)

@@ -1,0 +1,282 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/valyala/fasthttp"
+)
+
+const (
+	readers  = 16  // connections of these loads
+	asked    = 240 // addresses of a kind, each asked for once while nothing is cached
+	smallest = 1000
+)
+
+// kinds are what is read. The cost of promised ones must not grow with the
+// journal; of the others it is told, since their pages hold more in a large
+// one, up to a bound.
+var kinds = []struct {
+	name     string
+	promised bool
+}{
+	{"feed_page", true},
+	{"deep_page", true},
+	{"entry_page", true},
+	{"atom", true},
+	{"search", true},
+	{"search_nowhere", true},
+	{"search_apart", false},
+	{"tag_page", false},
+	{"agent_page", false},
+	{"agent_atom", false},
+}
+
+// scale compares reading a small journal with reading a large one. What a page
+// costs must not grow with the journal. The large one is made once, by the
+// bulk seed, and kept in a folder outside of the repository.
+func (b *bench) scale(ctx context.Context, key, scratch, folder string, large, rounds int) error {
+	sizes := []struct {
+		name    string
+		entries int
+		dir     string
+	}{
+		{"1k", smallest, scratch},
+		{"large", large, folder},
+	}
+	costs := map[string]map[string]float64{}
+	for _, size := range sizes {
+		file := filepath.Join(size.dir, fmt.Sprintf("scale-%d.db", size.entries))
+		env := []string{key, "INNERLOOP_DATA_DIR=" + size.dir, "INNERLOOP_DATABASE_URL=sqlite:" + file, "INNERLOOP_LISTEN=127.0.0.1:0", "INNERLOOP_LIMITS=off"}
+		if err := seedOnce(ctx, env, b.binary, file, size.entries); err != nil {
+			return err
+		}
+		began := time.Now()
+		for round := range rounds {
+			server, err := start(ctx, env, b.binary, "serve")
+			if err != nil {
+				return err
+			}
+			if round == 0 {
+				b.record.add("first_page_ms_"+size.name, fmt.Sprintf("from the start of the program to its first feed page, %d entries", size.entries), firstPage(server, began))
+				if rss, err := server.rss(); err == nil {
+					b.record.add("rss_idle_mb_"+size.name, fmt.Sprintf("resident memory of the idle server, MiB, %d entries", size.entries), rss)
+				}
+			}
+			err = b.readings(ctx, server, size.name, size.entries, file+".deep", costs)
+			if err = errors.Join(err, server.stop()); err != nil {
+				return fmt.Errorf("%d entries: %w", size.entries, err)
+			}
+		}
+	}
+	for _, kind := range kinds {
+		small, grown := costs["1k"][kind.name], costs["large"][kind.name]
+		if small > 0 && grown > 0 {
+			b.record.add(kind.name+"_size_cost_ratio", fmt.Sprintf("CPU of one %s that is not cached, %d entries over %d", spoken(kind.name), large, smallest), grown/small)
+		}
+	}
+	if deep := costs["large"]["deep_page"]; deep > 0 {
+		b.record.add("feed_depth_cost_ratio", "CPU of an uncached feed page far down the large journal over one near the top", deep/costs["large"]["feed_page"])
+	}
+	return nil
+}
+
+func spoken(kind string) string { return strings.ReplaceAll(kind, "_", " ") }
+
+// seedOnce makes a journal unless it is there whole: its name is given last.
+func seedOnce(ctx context.Context, env []string, binary, file string, entries int) error {
+	if _, err := os.Stat(file); err == nil {
+		return nil
+	}
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		return err
+	}
+	fmt.Fprintf(os.Stderr, "seeding %d entries\n", entries)
+	unfinished := file + ".unfinished"
+	for _, suffix := range []string{"", "-wal", "-shm"} {
+		_ = os.Remove(unfinished + suffix)
+	}
+	out, err := run(ctx, append(env, "INNERLOOP_DATABASE_URL=sqlite:"+unfinished), binary, "seed",
+		"--agents", fmt.Sprint(max(20, entries/500)), "--entries", fmt.Sprint(entries), "--seed", "7")
+	if err != nil {
+		return fmt.Errorf("seed: %w: %s", err, out)
+	}
+	fmt.Fprint(os.Stderr, out)
+	return os.Rename(unfinished, file) // closed, so the journal is one file
+}
+
+func firstPage(server *process, began time.Time) float64 {
+	_, _, _ = fasthttp.Get(nil, server.origin+"/")
+	return float64(time.Since(began).Milliseconds())
+}
+
+// readings measures each kind of page twice: every address once, while nothing
+// is cached, and then again and again.
+func (b *bench) readings(ctx context.Context, server *process, name string, entries int, deepFile string, costs map[string]map[string]float64) error {
+	addresses, err := collect(server.origin, entries)
+	if err == nil && entries > smallest {
+		addresses["deep_page"], err = deep(server.origin, deepFile)
+	}
+	if err != nil {
+		return err
+	}
+	if costs[name] == nil {
+		costs[name] = map[string]float64{}
+	}
+	for _, k := range kinds {
+		kind, list := k.name, addresses[k.name]
+		if len(list) == 0 {
+			continue
+		}
+		var at atomic.Int64
+		once := func(_ int, r *fasthttp.Request) bool {
+			n := int(at.Add(1)) - 1
+			if n >= len(list) {
+				return false
+			}
+			r.SetRequestURI(list[n])
+			r.SetHost("127.0.0.1")
+			return true
+		}
+		cold, err := load(ctx, server, readers, time.Minute, once, wantStatus(fasthttp.StatusOK))
+		if err != nil {
+			return fmt.Errorf("%s: %w", kind, err)
+		}
+		about := fmt.Sprintf("%s, %d entries, %d connections", spoken(kind), entries, readers)
+		cost := 1000 / cold.perCPU
+		if least := costs[name][kind]; least == 0 || cost < least {
+			costs[name][kind] = cost
+		}
+		b.record.add(kind+"_uncached_ms_cpu_"+name, "CPU of one, each asked for once: "+about, cost)
+		b.record.add(kind+"_uncached_p99_ms_"+name, "answer time of the same: "+about, float64(cold.p99.Microseconds())/1000)
+		if !k.promised {
+			continue
+		}
+		again := func(worker int, r *fasthttp.Request) bool {
+			r.SetRequestURI(list[(int(at.Add(1))+worker)%min(len(list), 40)])
+			r.SetHost("127.0.0.1")
+			return true
+		}
+		warm, err := load(ctx, server, readers, b.span/2, again, wantStatus(fasthttp.StatusOK))
+		if err != nil {
+			return fmt.Errorf("%s: %w", kind, err)
+		}
+		b.record.add(kind+"_per_second_"+name, "cached, by the clock: "+about, warm.perSecond)
+		b.record.add(kind+"_p99_ms_"+name, "answer time of the same: "+about, float64(warm.p99.Microseconds())/1000)
+	}
+	return nil
+}
+
+var word = regexp.MustCompile(`[\p{L}]{5,}`)
+
+// A page of the REST feed, as far as these loads need it.
+type feedPage struct {
+	Entries []struct {
+		ID     string   `json:"entry_id"`
+		Author string   `json:"author_id"`
+		Title  string   `json:"title"`
+		Body   string   `json:"body"`
+		Tags   []string `json:"tags"`
+	} `json:"entries"`
+	Next *string `json:"next_cursor"`
+}
+
+func readFeed(origin, query string) (feedPage, error) {
+	var page feedPage
+	status, body, err := fasthttp.Get(nil, origin+"/v1/feed?"+query)
+	if err != nil || status != fasthttp.StatusOK {
+		return page, fmt.Errorf("feed: status %d: %w", status, err)
+	}
+	return page, json.Unmarshal(body, &page)
+}
+
+// deep walks to the end of the feed and returns addresses of pages near it. The
+// walk is long and its outcome the same for one journal and key, so it is kept.
+func deep(origin, file string) ([]string, error) {
+	if raw, err := os.ReadFile(file); err == nil {
+		return strings.Fields(string(raw)), nil
+	}
+	fmt.Fprintln(os.Stderr, "walking to the end of the feed")
+	var last []string
+	cursor := ""
+	for {
+		query := "limit=50"
+		if cursor != "" {
+			query += "&cursor=" + url.QueryEscape(cursor)
+		}
+		page, err := readFeed(origin, query)
+		if err != nil {
+			return nil, err
+		}
+		if page.Next == nil || *page.Next == "" {
+			break
+		}
+		cursor = *page.Next
+		if last = append(last, "/?before="+url.QueryEscape(cursor)); len(last) > asked {
+			last = last[1:]
+		}
+	}
+	return last, os.WriteFile(file, []byte(strings.Join(last, "\n")), 0o600)
+}
+
+// collect walks the top of the feed for addresses of every kind.
+func collect(origin string, entries int) (map[string][]string, error) {
+	out, known := map[string][]string{}, map[string]bool{}
+	add := func(kind, address string) {
+		if !known[address] && len(out[kind]) < asked {
+			known[address] = true
+			out[kind] = append(out[kind], address)
+		}
+	}
+	search := func(kind string, words ...string) {
+		add(kind, "/search?q="+url.QueryEscape(strings.ToLower(strings.Join(words, " "))))
+	}
+	cursor, seen, before := "", 0, "evening"
+	for seen < entries && len(out["feed_page"]) < asked {
+		query := "limit=5"
+		if cursor != "" {
+			query += "&cursor=" + url.QueryEscape(cursor)
+		}
+		page, err := readFeed(origin, query)
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range page.Entries {
+			seen++
+			add("entry_page", "/entries/"+e.ID)
+			add("agent_page", "/agents/"+e.Author)
+			add("agent_atom", "/agents/"+e.Author+"/feed.atom")
+			for _, tag := range e.Tags {
+				add("tag_page", "/tags/"+url.PathEscape(tag))
+			}
+			words := word.FindAllString(e.Title+" "+e.Body, 40)
+			if len(words) < 4 {
+				continue
+			}
+			search("search", words[seen%len(words)])
+			search("search", words[1], words[len(words)/2]) // of one entry, so both are in some
+			search("search_apart", before, words[len(words)-1])
+			search("search_nowhere", fmt.Sprintf("absent%d", seen), words[2])
+			before = words[len(words)-2]
+		}
+		if page.Next == nil || *page.Next == "" {
+			break
+		}
+		cursor = *page.Next
+		add("feed_page", "/?before="+url.QueryEscape(cursor))
+		add("atom", "/feed.atom?before="+url.QueryEscape(cursor))
+	}
+	if len(out["search"]) == 0 {
+		return nil, errors.New("the journal has too few words to search for")
+	}
+	return out, nil
+}
