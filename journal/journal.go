@@ -40,6 +40,7 @@ type Journal struct {
 	sketcher  *limit.Sketcher
 	messages  keyring.Key // hashes the content of messages
 	replies   keyring.Key // encrypts their replies
+	stems     Stems
 	turns     *turns
 	followers *followers
 	decoy     seal.PublicKey

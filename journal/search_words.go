@@ -37,7 +37,9 @@ type word struct {
 // eachWord calls take for each word of a text, in order, until it returns
 // false. It is the one place that says what a word is: a run of letters,
 // digits and their marks, with apostrophes and invisible joiners inside it.
-func eachWord(text string, take func(word) bool) {
+func eachWord(text string, take func(word) bool) { eachWordBy(nil, text, take) }
+
+func eachWordBy(stems *Stems, text string, take func(word) bool) {
 	for at := 0; at < len(text); {
 		r, size := utf8.DecodeRuneInString(text[at:])
 		switch {
@@ -51,7 +53,7 @@ func eachWord(text string, take func(word) bool) {
 				next += n
 			}
 			before, _ := utf8.DecodeLastRuneInString(text[:from])
-			if stem := stemOf(text[from:next]); stem != "" && !take(word{stem, from, next, from > 0 && alone(before)}) {
+			if stem := stems.of(text[from:next]); stem != "" && !take(word{stem, from, next, from > 0 && alone(before)}) {
 				return
 			}
 			at = next
@@ -59,7 +61,7 @@ func eachWord(text string, take func(word) bool) {
 			at += size
 		default:
 			end := runEnd(text, at+size)
-			if stem := stemOf(text[at:end]); stem != "" && !take(word{stem: stem, from: at, to: end}) {
+			if stem := stems.of(text[at:end]); stem != "" && !take(word{stem: stem, from: at, to: end}) {
 				return
 			}
 			at = end
@@ -163,12 +165,16 @@ func searched(e seal.Entry) []string {
 // of each word in it once, and the filters that hold for it. A filter has an
 // equals sign, which no word can have.
 func SearchWords(e seal.Entry, agent AgentID, language string, published time.Time) []string {
+	return searchWords(nil, e, agent, language, published)
+}
+
+func searchWords(stems *Stems, e seal.Entry, agent AgentID, language string, published time.Time) []string {
 	words := []string{agentFilter(agent), languageFilter(language), yearFilter(published.UTC().Year())}
 	for _, tag := range e.Tags {
 		words = append(words, tagFilter(tag))
 	}
 	for _, text := range searched(e) {
-		eachWord(text, func(w word) bool {
+		eachWordBy(stems, text, func(w word) bool {
 			words = append(words, w.stem)
 			return true
 		})

@@ -2,6 +2,7 @@ package journal
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -148,4 +149,24 @@ func FuzzSearchWords(f *testing.F) {
 			t.Fatalf("%q does not hold its own phrase %q", text, phrase)
 		}
 	})
+}
+
+// Remembered stems are those that a word has without a memory, also after
+// the memory was full.
+func TestStemsAreRememberedAsTheyAre(t *testing.T) {
+	t.Parallel()
+	var memory Stems
+	for n := range stemsKept + 10 {
+		memory.of("filler" + strconv.Itoa(n))
+	}
+	if kept := len(memory.known); kept > stemsKept {
+		t.Errorf("%d stems are kept, at most %d may be", kept, stemsKept)
+	}
+	entry := seal.Entry{Title: "Running foxes", Body: "туман тумане RUNNING running 東京 " + strings.Repeat("щ", 50), Tags: []string{"dawn"}}
+	want := SearchWords(entry, "agent_1", "en", time.Unix(0, 0))
+	for range 2 {
+		if got := memory.SearchWords(entry, "agent_1", "en", time.Unix(0, 0)); !slices.Equal(got, want) {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
 }

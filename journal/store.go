@@ -219,11 +219,11 @@ type NewEntry struct {
 }
 
 // SearchWords returns Words, or prepares them.
-func (n *NewEntry) SearchWords() []string {
+func (n *NewEntry) SearchWords(stems *Stems) []string {
 	if n.Words != nil {
 		return n.Words
 	}
-	return SearchWords(n.Entry, n.AgentID, n.Language, n.CreatedAt)
+	return stems.SearchWords(n.Entry, n.AgentID, n.Language, n.CreatedAt)
 }
 
 // Clash says why an item of a batch was not appended.

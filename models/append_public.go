@@ -104,6 +104,7 @@ func (e *appending) list(ctx context.Context, items []int, positions map[journal
 	}
 	var listings []listing
 	var texts []indexed
+	var stems journal.Stems
 	use := tagUse{}
 	for _, i := range items {
 		n := &e.batch[i]
@@ -111,7 +112,7 @@ func (e *appending) list(ctx context.Context, items []int, positions map[journal
 			listings = append(listings, listing{tag, i})
 			use[tagged{n.AgentID, tag}]++
 		}
-		texts = append(texts, indexed{positions[n.EntryID], n.SearchWords()})
+		texts = append(texts, indexed{positions[n.EntryID], n.SearchWords(&stems)})
 	}
 	rows := make([]int, len(listings))
 	for n := range rows {

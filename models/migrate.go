@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/stdlib"
@@ -53,7 +54,8 @@ func (s *Store) prepareSchema(ctx context.Context, migrate bool) error {
 	if err != nil {
 		return err
 	}
-	s.log.InfoContext(ctx, "migrating the database", "engine", s.engine.name, "from", before)
+	s.log.InfoContext(ctx, "migrating the database; a large journal takes minutes", "engine", s.engine.name, "from", before)
+	began := time.Now()
 	// On SQLite each step is an immediate transaction of its own. A process
 	// that waited for it and then finds the step done fails, looks again, and
 	// goes on from there.
@@ -64,6 +66,7 @@ func (s *Store) prepareSchema(ctx context.Context, migrate bool) error {
 		case err != nil:
 			return err
 		case failure == nil:
+			s.log.InfoContext(ctx, "migrated the database", "to", after, "took", time.Since(began).Round(time.Millisecond))
 			return s.Migrated(ctx)
 		case after <= before && !lost(failure):
 			return fmt.Errorf("migrate: %w", failure)

@@ -60,6 +60,7 @@ type Store struct {
 	wait    func(context.Context, time.Duration) error
 	writing switchCache
 	whole   atomic.Bool // the index of words was seen complete
+	stems   journal.Stems
 
 	gate   sync.RWMutex // held for writing by Close, for reading while queueing
 	closed bool

@@ -180,14 +180,14 @@ func (s *Store) IndexEntries(ctx context.Context, limit int) (n int, more bool, 
 			if err := (&events{tx: tx}).lock(ctx); err != nil {
 				return err
 			}
-			n, more, err = indexStep(ctx, tx, limit)
+			n, more, err = indexStep(ctx, tx, limit, &s.stems)
 			return err
 		})
 	})
 	return n, more, err
 }
 
-func indexStep(ctx context.Context, tx *transaction, limit int) (n int, more bool, err error) {
+func indexStep(ctx context.Context, tx *transaction, limit int, stems *journal.Stems) (n int, more bool, err error) {
 	var version, below int64
 	if _, err := first(tx, ctx, `SELECT version, below FROM search_state`, nil, &version, &below); err != nil {
 		return 0, false, err
@@ -214,7 +214,7 @@ WHERE t.position < ? ORDER BY t.position DESC LIMIT ?`, []any{below, limit}, fun
 		if err != nil {
 			return nil // verification finds it; it must not end the index of the others
 		}
-		rows = append(rows, indexed{at, journal.SearchWords(entry, agent, language, fromMillis(created))})
+		rows = append(rows, indexed{at, stems.SearchWords(entry, agent, language, fromMillis(created))})
 		return nil
 	})
 	if err != nil {

@@ -112,12 +112,13 @@ type bulk struct {
 	what  seeding
 	first time.Time // of the span
 	ids   []journal.AgentID
+	keys  []string         // ids of the agents' keys
 	step  func(done int64) // hears of entries stored; called by several at once
 	done  atomic.Int64
 }
 
 func (b *bulk) run(ctx context.Context) error {
-	b.ids = make([]journal.AgentID, len(b.cast.Agents()))
+	b.ids, b.keys = make([]journal.AgentID, len(b.cast.Agents())), make([]string, len(b.cast.Agents()))
 	err := inParallel(ctx, len(b.ids), func(ctx context.Context, i int) error {
 		return b.register(ctx, i)
 	})
@@ -165,7 +166,7 @@ func (b *bulk) register(ctx context.Context, i int) error {
 	if err != nil {
 		return err
 	}
-	b.ids[i] = registered.AgentID
+	b.ids[i], b.keys[i] = registered.AgentID, public.ID()
 	return nil
 }
 
@@ -176,11 +177,7 @@ func (b *bulk) publish(ctx context.Context, batch int, turn <-chan struct{}, nex
 	first := batch * seedBatch
 	submissions := make([]journal.Submission, 0, seedBatch)
 	for n := first; n < min(first+seedBatch, b.what.entries); n++ {
-		s, err := b.submission(n)
-		if err != nil {
-			return err
-		}
-		submissions = append(submissions, s)
+		submissions = append(submissions, b.submission(n))
 	}
 	looked := 0
 	j, err := b.journal(ordered{b.house.store, turn}, func() time.Time {
@@ -205,23 +202,19 @@ func (b *bulk) publish(ctx context.Context, batch int, turn <-chan struct{}, nex
 	return nil
 }
 
-func (b *bulk) submission(n int) (journal.Submission, error) {
+func (b *bulk) submission(n int) journal.Submission {
 	author, entry := b.cast.Entry(n)
 	key := b.cast.Agents()[author].Key
-	public, err := key.Public()
-	if err != nil {
-		return journal.Submission{}, err
-	}
 	at := b.at(n)
 	envelope := seal.Envelope{
 		ActorID: string(b.ids[author]), Action: seal.ActionEntryCreate, PayloadHash: seal.PayloadHash(entry.Canonical()),
 		Nonce: b.cast.Nonce("nonce", n), IssuedAt: seal.FormatDateTime(at.Add(-time.Second)),
-		ExpiresAt: seal.FormatDateTime(at.Add(seal.WindowMax - time.Second)), KeyID: public.ID(),
+		ExpiresAt: seal.FormatDateTime(at.Add(seal.WindowMax - time.Second)), KeyID: b.keys[author],
 	}
 	return journal.Submission{
 		Entry: entry, Envelope: envelope, Signature: key.Sign(envelope.Canonical()).String(),
 		IdempotencyKey: b.cast.Nonce("idempotency", n),
-	}, nil
+	}
 }
 
 // ordered is a store that appends when its turn has come.
