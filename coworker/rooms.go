@@ -34,3 +34,21 @@ func PageSize(limit int) (int, error) { return pageSize(limit) }
 
 // BadCursor is the fault of a cursor that is none.
 func BadCursor() error { return badCursor() }
+
+// MayHold refuses a caller whose scopes do not pass a check for one.
+func (who Caller) MayHold(one Scopes) error {
+	if !who.Scopes.Holds(one) {
+		return denied(who.Scopes, one)
+	}
+	return nil
+}
+
+// Operates tells whether the caller is the operator at the command line.
+func (who Caller) Operates() bool { return who.operator }
+
+// OperatorFor is the operator who acts on what belongs to one user.
+func OperatorFor(o OrganizationID, u UserID) Caller {
+	who := Operator()
+	who.Organization, who.User = o, u
+	return who
+}

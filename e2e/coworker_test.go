@@ -117,7 +117,12 @@ func TestOfficialClientsWithKeys(t *testing.T) {
 		Tools  []string `json:"tools"`
 		Denied []string `json:"denied"`
 	}
-	seen := []string{"list_services", "describe_service"}
+	seen := map[string][]string{
+		"read:tools":  {"list_services", "describe_service"},
+		"write:tools": {"list_services", "describe_service", "connector_execute"},
+		"read:data":   {"list_services", "describe_service", "connector_execute", "read_memory"},
+		"admin":       {"list_services", "describe_service", "connector_execute", "read_memory"},
+	}
 	rows := []row{{Name: "anonymous", Tools: []string{}}}
 	for scope, denied := range map[string][]string{
 		"read:tools":  {"connector_execute", "repl_execute", "read_memory"},
@@ -126,7 +131,7 @@ func TestOfficialClientsWithKeys(t *testing.T) {
 		"admin":       {},
 	} {
 		_, key := acme.key(t, o, scope)
-		rows = append(rows, row{Name: scope, Key: key, Tools: seen, Denied: denied})
+		rows = append(rows, row{Name: scope, Key: key, Tools: seen[scope], Denied: denied})
 	}
 	_, chat := acme.key(t, o, "chat")
 	rows = append(rows, row{Name: "chat", Key: chat, Tools: []string{}, Denied: []string{"list_services", "describe_service", "connector_execute", "repl_execute", "read_memory"}})

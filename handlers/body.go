@@ -8,6 +8,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 	"github.com/valyala/fasthttp"
 
+	"innerloop/coworker/memory"
 	"innerloop/internal/strictjson"
 	"innerloop/journal"
 )
@@ -23,6 +24,7 @@ var bodyLimits = []struct {
 	{"/v1", 256 << 10},
 	{"/mcp", 1 << 20},
 	{"/a2a", 512 << 10},
+	{memoryPath, memory.FileMax},
 }
 
 // otherBody bounds every other path.

@@ -32,6 +32,7 @@ func (s *Server) coworkerRoutes() {
 	s.app.Delete(organizationPath+"/api-keys/:key", s.keyed(s.revokeAPIKey))
 	s.app.Get(auditPath, s.keyed(s.listAudit))
 	s.app.Get(auditPath+"/days", s.keyed(s.auditDays))
+	s.memoryRoutes()
 }
 
 // coworkerStatuses gives every code of the contract its HTTP status.

@@ -33,7 +33,7 @@ func describedCoworker() []described {
 	export := keyed("get", organizationPath+"/export", "exportOrganization", "Export everything stored of an organization", "", "", 200, []string{"Org"}, coworker.NotFound)
 	export.answers[0].media = linesType
 	export.about = "JSON Lines; the last record has the kind end. Admin."
-	return []described{
+	return append([]described{
 		info,
 		keyed("get", organizationPath, "organization", "Read an organization", "", "Organization", 200, []string{"Org"}, coworker.NotFound),
 		keyed("delete", organizationPath, "deleteOrganization", "Delete an organization with all that is its own", "OrganizationDeletionRequest", "OrganizationDeletion", 200, []string{"Org"}, coworker.NotFound),
@@ -48,7 +48,7 @@ func describedCoworker() []described {
 		keyed("delete", organizationPath+"/api-keys/:key", "revokeAPIKey", "Revoke a key", "", "APIKey", 200, key, coworker.NotFound),
 		keyed("get", auditPath, "audit", "List the audit: own rows with read:data, all with admin", "", "AuditPage", 200, append([]string{"ListLimit", "ListCursor"}, auditParameters...), coworker.NotFound),
 		keyed("get", auditPath+"/days", "auditDays", "Count calls and errors by UTC day", "", "AuditDays", 200, auditParameters, coworker.NotFound),
-	}
+	}, describedMemory(keyed)...)
 }
 
 const linesType = "application/x-ndjson"
@@ -61,8 +61,11 @@ func (d described) contractRefusals() map[int]object {
 		groups[coworkerStatuses[code]] = append(groups[coworkerStatuses[code]], restCode(code))
 	}
 	own := []int{fiber.StatusRequestTimeout, fiber.StatusRequestHeaderFieldsTooLarge}
-	if d.request != "" {
+	if d.request != "" || d.takes != "" {
 		own = append(own, fiber.StatusUnsupportedMediaType, fiber.StatusRequestEntityTooLarge)
+	}
+	if slices.Contains(d.parameters, "IfMatch") {
+		own = append(own, fiber.StatusPreconditionFailed)
 	}
 	for _, status := range own {
 		groups[status] = []string{string(coworker.InvalidArg)}

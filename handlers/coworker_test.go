@@ -36,11 +36,13 @@ func openOffice(t *testing.T, change ...func(*handlers.Options)) *office {
 		t.Fatal(err)
 	}
 	origins := discovery.Origins{Web: origin, API: origin, Gateway: origin}
-	tools, err := mcp.New(mcp.Options{Journal: j.Journal, Coworker: o.C.Coworker, Catalog: services, Origins: origins, ServerName: "innerloop", Version: "test"})
+	files := o.Memory()
+	tools, err := mcp.New(mcp.Options{Journal: j.Journal, Coworker: o.C.Coworker, Catalog: services, Memory: files, Origins: origins, ServerName: "innerloop", Version: "test"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	o.door = openOn(t, j, append([]func(*handlers.Options){func(options *handlers.Options) {
+		options.Memory = files
 		options.Tools, options.Coworker, options.ServerName, options.Limits = tools, o.C.Coworker, "innerloop", limit.Defaults()
 	}}, change...)...)
 	o.org = o.Found("Acme")
@@ -289,7 +291,8 @@ func wantRefused(t *testing.T, r reply, reason string) {
 func TestScopePerToolOverTheWire(t *testing.T) {
 	t.Parallel()
 	o := openOffice(t)
-	arguments := map[string]string{"describe_service": `{"service":"github"}`, "connector_execute": `{"service":"github","method":"GET","path":"/"}`}
+	arguments := map[string]string{"describe_service": `{"service":"github"}`, "connector_execute": `{"service":"github","method":"GET","path":"/"}`, "read_memory": `{"mode":"list"}`}
+	there := map[string]bool{"list_services": true, "describe_service": true, "read_memory": true}
 	for _, scope := range coworker.AllScopes() {
 		_, key := o.scoped(scope)
 		words, _ := coworker.ParseScopes([]string{scope})
@@ -307,16 +310,16 @@ func TestScopePerToolOverTheWire(t *testing.T) {
 				if f := toolFault(t, r); f.Code != "PERMISSION_DENIED" {
 					t.Errorf("%s, %s: %+v", scope, tool, f)
 				}
-			case i < 2:
+			case there[tool]:
 				if strings.Contains(r.Body, `"isError":true`) {
 					t.Errorf("%s, %s: %s", scope, tool, r.Body)
 				}
 			default: // known, allowed, and honest about not being there
-				if f := toolFault(t, r); f.Code != []string{"NOT_CONNECTED", "SANDBOX_UNAVAILABLE", "NOT_FOUND"}[i-2] || *f.Retryable {
+				if f := toolFault(t, r); f.Code != []string{"NOT_CONNECTED", "SANDBOX_UNAVAILABLE"}[i-2] || *f.Retryable {
 					t.Errorf("%s, %s: %+v", scope, tool, f)
 				}
 			}
-			if want := may && i < 2; slices.Contains(listed, tool) != want {
+			if want := may && there[tool]; slices.Contains(listed, tool) != want {
 				t.Errorf("%s lists %q", scope, listed)
 			}
 		}

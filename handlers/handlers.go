@@ -15,6 +15,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"innerloop/coworker"
+	"innerloop/coworker/memory"
 	"innerloop/internal/discovery"
 	"innerloop/internal/limit"
 	"innerloop/journal"
@@ -33,6 +34,8 @@ type ToolDoor interface {
 // A KeyedDoor is a ToolDoor that also answers callers whose key was checked.
 type KeyedDoor interface {
 	ToolDoor
+	// KeyedTools names the tools that only a key can list, in their order.
+	KeyedTools() []string
 	ServeKeyed(ctx context.Context, who coworker.Caller, caller journal.Caller, method string, header http.Header, body []byte) (status int, answer http.Header, payload []byte, stream iter.Seq[[]byte])
 }
 
@@ -44,6 +47,7 @@ type Options struct {
 	// Coworker is asked for every key; nil means that nobody has one. Tools
 	// must be a KeyedDoor beside it. ServerName is what its info tells.
 	Coworker       *coworker.Coworker
+	Memory         *memory.Memory // files of its users; nil: their paths are unknown
 	ServerName     string
 	Origins        discovery.Origins
 	AllowedOrigins []string // beside our own, for calls from browsers
@@ -96,6 +100,7 @@ type Server struct {
 	journal  *journal.Journal
 	tools    ToolDoor
 	coworker *coworker.Coworker
+	memory   *memory.Memory
 	info     validated // the body of /api/v1/mcp/info
 	origins  discovery.Origins
 	site     web.Site
@@ -147,11 +152,15 @@ func New(o Options) (*Server, error) {
 	if s.document, err = openAPIJSON(o.Origins); err != nil {
 		return nil, err
 	}
+	s.memory = o.Memory
 	if s.coworker = o.Coworker; s.coworker != nil {
-		if _, ok := o.Tools.(KeyedDoor); o.Tools != nil && !ok {
+		keyed := []string{}
+		if door, ok := o.Tools.(KeyedDoor); ok {
+			keyed = door.KeyedTools()
+		} else if o.Tools != nil {
 			return nil, errors.New("handlers: the tool door takes no keys")
 		}
-		if s.info, err = infoJSON(o.Origins, o.ServerName); err != nil {
+		if s.info, err = infoJSON(o.Origins, o.ServerName, keyed); err != nil {
 			return nil, err
 		}
 	}

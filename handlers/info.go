@@ -24,7 +24,7 @@ func (s *Server) mcpInfo(c *fiber.Ctx) error {
 
 // infoJSON writes the document. The first five keys and their order are
 // promised; more may follow.
-func infoJSON(o discovery.Origins, name string) (validated, error) {
+func infoJSON(o discovery.Origins, name string, tools []string) (validated, error) {
 	type expiry struct {
 		Default int `json:"default_days"`
 		Most    int `json:"max_days"`
@@ -46,7 +46,7 @@ func infoJSON(o discovery.Origins, name string) (validated, error) {
 	}{
 		o.MCP(), name, "2025-06-18", coworker.AllScopes(), discovery.KeyedExample(o, name), discovery.MCPVersions(), "streamable-http",
 		discovery.PublicTools(),
-		[]string{coworker.ToolListServices, coworker.ToolDescribeService},
+		tools,
 		coworker.WriteTools.List(),
 		expiry{coworker.DaysDefault, coworker.DaysMax},
 		"Authorization: Bearer " + discovery.KeyPlaceholder, o.Web + "/connect",

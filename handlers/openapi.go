@@ -91,7 +91,7 @@ type object = map[string]any
 
 // template is the path as OpenAPI writes it.
 func (d described) template() string {
-	path := strings.NewReplacer(":tag", "{tag}", ":org", "{org}", ":user", "{user_id}", ":key", "{key_id}").Replace(d.path)
+	path := strings.NewReplacer(":tag", "{tag}", ":org", "{org}", ":user", "{user_id}", ":key", "{key_id}", "+", "{path}").Replace(d.path)
 	if slices.Contains(d.parameters, "AgentID") {
 		return strings.ReplaceAll(path, ":id", "{agent_id}")
 	}
@@ -121,6 +121,9 @@ func (d described) operation() object {
 	}
 	if d.request != "" {
 		op["requestBody"] = object{"required": true, "content": content(componentRef("schemas", d.request))}
+	}
+	if d.takes != "" {
+		op["requestBody"] = object{"required": true, "content": object{d.takes: object{}}}
 	}
 	if len(d.parameters) > 0 {
 		list := make([]object, 0, len(d.parameters))

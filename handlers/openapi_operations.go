@@ -16,6 +16,7 @@ type described struct {
 	summary      string
 	about        string
 	request      string // schema of the body; empty: none
+	takes        string // media type of a body that is no JSON; empty: none
 	parameters   []string
 	answers      []describedAnswer
 	codes        []journal.Code

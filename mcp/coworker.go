@@ -8,17 +8,18 @@ import (
 	"innerloop/coworker"
 	"innerloop/coworker/catalog"
 	"innerloop/coworker/connect"
+	"innerloop/coworker/memory"
 	"innerloop/internal/strictjson"
 )
 
 // coworkerTools are the tools of a caller with a key, in their order.
-func coworkerTools(services *catalog.Catalog, engine *connect.Engine, keeper *connect.Keeper) []tool {
+func coworkerTools(services *catalog.Catalog, engine *connect.Engine, keeper *connect.Keeper, files *memory.Memory) []tool {
 	return []tool{
 		listServices(services, keeper),
 		describeService(services),
 		connectorExecute(services, engine, keeper),
 		replExecute(),
-		readMemory(),
+		readMemory(files),
 	}
 }
 
@@ -90,9 +91,8 @@ func unknownService(services *catalog.Catalog, id string) error {
 	return &coworker.Fault{Code: coworker.UnknownService, Hint: hint}
 }
 
-// The tools that follow are known by name, so that a call is answered in the
-// words of the contract, and unlisted while a call can come to nothing else.
-
+// replExecute is known by name, so that a call is answered in the words of the
+// contract, and unlisted while a call can come to nothing else.
 func replExecute() tool {
 	return tool{
 		name: coworker.ToolReplExecute, title: "Run Python", later: true,
@@ -101,18 +101,6 @@ func replExecute() tool {
 		input:       schema{"type": "object"},
 		keyed: func(context.Context, *keyedCall) (any, error) {
 			return nil, &coworker.Fault{Code: coworker.SandboxUnavailable, Hint: "this release runs no code; nothing was run", Details: map[string]any{"driver": nil}}
-		},
-	}
-}
-
-func readMemory() tool {
-	return tool{
-		name: coworker.ToolReadMemory, title: "Read memory", later: true,
-		description: "Reads the user's files.",
-		hints:       hints{readOnly: true, idempotent: true},
-		input:       schema{"type": "object"},
-		keyed: func(context.Context, *keyedCall) (any, error) {
-			return nil, &coworker.Fault{Code: coworker.NotFound, Message: "There is no memory.", Hint: "this release keeps no files"}
 		},
 	}
 }

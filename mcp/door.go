@@ -18,6 +18,7 @@ import (
 	"innerloop/coworker"
 	"innerloop/coworker/catalog"
 	"innerloop/coworker/connect"
+	"innerloop/coworker/memory"
 	"innerloop/internal/discovery"
 	"innerloop/journal"
 )
@@ -37,6 +38,7 @@ type Options struct {
 	// means that no service can be called.
 	Engine        *connect.Engine
 	Keeper        *connect.Keeper
+	Memory        *memory.Memory // files of users; nil means that there are none
 	Origins       discovery.Origins
 	ServerName    string
 	Version       string
@@ -54,6 +56,7 @@ type Door struct {
 	contents      map[string]mcp.TextResourceContents // by uri
 	listed        []mcp.Resource
 	tools         map[string]bool
+	keyedTools    []string        // listed for those who may call them
 	lasting       map[string]bool // those that may run for minutes
 	documents     map[string]bool // uris that can be read
 	skills        shelf
@@ -105,7 +108,12 @@ func New(o Options) (*Door, error) {
 		return d, err
 	}
 	d.coworker = o.Coworker
-	all := append(ours, coworkerTools(o.Catalog, o.Engine, o.Keeper)...)
+	all := append(ours, coworkerTools(o.Catalog, o.Engine, o.Keeper, o.Memory)...)
+	for _, t := range all {
+		if t.keyed != nil && !t.later {
+			d.keyedTools = append(d.keyedTools, t.name)
+		}
+	}
 	if d.streamable, err = d.half(o, instructions+moreWithKey(o.Origins), mcp.CacheScopePublic, all); err != nil {
 		return nil, err
 	}
@@ -163,6 +171,9 @@ func (d *Door) add(core *server.MCPServer, t tool) error {
 	d.tools[t.name], d.lasting[t.name] = true, t.work != nil
 	return nil
 }
+
+// KeyedTools names the tools that only a key can list, in their order.
+func (d *Door) KeyedTools() []string { return d.keyedTools }
 
 // inOrder lists tools as protocol 8.5 does; mcp-go sorts them by name.
 func inOrder(tools []tool) server.ToolFilterFunc {

@@ -25,6 +25,15 @@ type administration struct {
 	flags func(c *cobra.Command) func(ctx context.Context, c *coworker.Coworker, args []string) (facts any, lines []string, err error)
 	// keeps stands in place of flags for what needs the vault.
 	keeps func(c *cobra.Command) func(ctx context.Context, k *connect.Keeper, args []string) (facts any, lines []string, err error)
+	// rooms stands in place of flags for what needs another room of the house.
+	rooms func(c *cobra.Command) func(ctx context.Context, in indoors, args []string) (facts any, lines []string, err error)
+}
+
+// indoors is where a command works that needs more than the coworker.
+type indoors struct {
+	house  *house
+	config Config
+	tools  *coworker.Coworker
 }
 
 func (a administration) command() *cobra.Command {
@@ -33,9 +42,13 @@ func (a administration) command() *cobra.Command {
 	asJSON := jsonFlag(c)
 	var do func(context.Context, *coworker.Coworker, []string) (any, []string, error)
 	var keep func(context.Context, *connect.Keeper, []string) (any, []string, error)
-	if a.keeps != nil {
+	var room func(context.Context, indoors, []string) (any, []string, error)
+	switch {
+	case a.keeps != nil:
 		keep = a.keeps(c)
-	} else {
+	case a.rooms != nil:
+		room = a.rooms(c)
+	default:
 		do = a.flags(c)
 	}
 	c.RunE = func(cmd *cobra.Command, args []string) (err error) {
@@ -62,10 +75,13 @@ func (a administration) command() *cobra.Command {
 		}
 		var facts any
 		var lines []string
-		if keep == nil {
-			facts, lines, err = do(cmd.Context(), tools, args)
-		} else {
+		switch {
+		case keep != nil:
 			facts, lines, err = keeping(cmd.Context(), h, config, tools, keep, args)
+		case room != nil:
+			facts, lines, err = room(cmd.Context(), indoors{h, config, tools}, args)
+		default:
+			facts, lines, err = do(cmd.Context(), tools, args)
 		}
 		if err != nil {
 			return plainly(err)
@@ -81,7 +97,7 @@ func keeping(ctx context.Context, h *house, c Config, tools *coworker.Coworker, 
 	if err != nil {
 		return nil, nil, err
 	}
-	keeper, _, err := h.connections(services, tools)
+	keeper, _, err := h.connections(services, tools, nil)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -101,11 +101,15 @@ func (h *house) server(c Config, address string, log *slog.Logger) (*handlers.Se
 	if err != nil {
 		return nil, origins, err
 	}
-	keeper, engine, err := h.connections(services, h.toolbox)
+	files, err := h.memory(h.toolbox)
 	if err != nil {
 		return nil, origins, err
 	}
-	tools, err := mcp.New(mcp.Options{Journal: h.journal, Coworker: h.toolbox, Catalog: services, Engine: engine, Keeper: keeper, Origins: origins, ServerName: c.ServerName, Version: build(), Logger: log})
+	keeper, engine, err := h.connections(services, h.toolbox, files)
+	if err != nil {
+		return nil, origins, err
+	}
+	tools, err := mcp.New(mcp.Options{Journal: h.journal, Coworker: h.toolbox, Catalog: services, Engine: engine, Keeper: keeper, Memory: files, Origins: origins, ServerName: c.ServerName, Version: build(), Logger: log})
 	if err != nil {
 		return nil, origins, err
 	}
@@ -115,7 +119,7 @@ func (h *house) server(c Config, address string, log *slog.Logger) (*handlers.Se
 	}
 	h.webhook = newWebhook(c, log)
 	server, err := handlers.New(handlers.Options{
-		Coworker: h.toolbox, ServerName: c.ServerName,
+		Coworker: h.toolbox, Memory: files, ServerName: c.ServerName,
 		Journal: h.journal, Tools: tools, Documents: documents, Origins: origins, AllowedOrigins: c.AllowedOrigins, Ready: h.ready,
 		SecurityContact: c.SecurityContact, Training: c.Training, Hub: hub(c), Reported: h.webhook.tell, Limits: c.Limits, TrustedProxies: c.TrustedProxies,
 		Logger: log, Now: time.Now, Random: rand.Reader, Build: build() + " " + commit,

@@ -17,6 +17,7 @@ import (
 	"innerloop/coworker"
 	"innerloop/coworker/catalog"
 	"innerloop/coworker/connect"
+	"innerloop/coworker/memory"
 	"innerloop/coworker/vault"
 	"innerloop/internal/egress"
 	"innerloop/internal/keyring"
@@ -114,8 +115,18 @@ func (h *house) coworker(c Config, info string, log *slog.Logger) (*coworker.Cow
 	})
 }
 
-// connections opens the vault and what calls services with what is in it.
-func (h *house) connections(services *catalog.Catalog, tools *coworker.Coworker) (*connect.Keeper, *connect.Engine, error) {
+// memory opens the files of users.
+func (h *house) memory(tools *coworker.Coworker) (*memory.Memory, error) {
+	cursors, err := h.keys.For("memory cursor")
+	if err != nil {
+		return nil, err
+	}
+	return memory.New(memory.Options{Store: h.store.Coworker(), Coworker: tools, Cursors: cursors})
+}
+
+// connections opens the vault and what calls services with what is in it. What
+// is no text goes to files, unless that is nil.
+func (h *house) connections(services *catalog.Catalog, tools *coworker.Coworker, files connect.Files) (*connect.Keeper, *connect.Engine, error) {
 	master, err := h.keys.For(vault.Purpose)
 	if err != nil {
 		return nil, nil, err
@@ -131,7 +142,7 @@ func (h *house) connections(services *catalog.Catalog, tools *coworker.Coworker)
 	keeper := connect.NewKeeper(h.store.Coworker(), safe, services, tools)
 	ways := &egress.Services{}
 	engine, err := connect.New(connect.Options{
-		Catalog: services, Book: keeper, Cursors: cursors, Now: time.Now,
+		Catalog: services, Book: keeper, Cursors: cursors, Now: time.Now, Files: files,
 		Clients: func(networks []netip.Prefix, own string) connect.Doer { return ways.For(networks, own) },
 	})
 	return keeper, engine, err

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"innerloop/coworker"
+	"innerloop/coworker/memory"
+	"innerloop/internal/keyring"
 	"innerloop/internal/limit"
 	"innerloop/journal/journaltest"
 )
@@ -43,6 +45,28 @@ func Around(t testing.TB, j *journaltest.J, store coworker.Store) *C {
 		t.Fatal(err)
 	}
 	return &C{Coworker: c, J: j, Store: store, t: t}
+}
+
+// Memory opens the files of its users.
+func (c *C) Memory() *memory.Memory {
+	c.t.Helper()
+	ring, err := keyring.New(make([]byte, keyring.MasterSize))
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	cursors, err := ring.For("memory cursor")
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	store, ok := c.Store.(memory.Store)
+	if !ok {
+		c.t.Fatal("the store keeps no files")
+	}
+	m, err := memory.New(memory.Options{Store: store, Coworker: c.Coworker, Cursors: cursors})
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return m
 }
 
 // Found makes an organisation.
