@@ -83,6 +83,9 @@ type Caller struct {
 	operator bool
 }
 
+// IsOperator tells the operator at the command line from every key.
+func (c Caller) IsOperator() bool { return c.operator }
+
 // Operator is the caller of the command line: it has the database anyway.
 func Operator() Caller {
 	return Caller{Scopes: Admin, Class: ClassIrreversible, operator: true}

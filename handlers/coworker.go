@@ -33,6 +33,7 @@ func (s *Server) coworkerRoutes() {
 	s.app.Get(auditPath, s.keyed(s.listAudit))
 	s.app.Get(auditPath+"/days", s.keyed(s.auditDays))
 	s.memoryRoutes()
+	s.connectionRoutes()
 }
 
 // coworkerStatuses gives every code of the contract its HTTP status.

@@ -33,6 +33,10 @@ func describedCoworker() []described {
 	export := keyed("get", organizationPath+"/export", "exportOrganization", "Export everything stored of an organization", "", "", 200, []string{"Org"}, coworker.NotFound)
 	export.answers[0].media = linesType
 	export.about = "JSON Lines; the last record has the kind end. Admin."
+	save := keyed("post", organizationPath+"/connections", "saveConnection", "Store the credential of a service", "NewConnection", "Connection", 201, []string{"Org"}, coworker.NotFound, coworker.UnknownService)
+	save.about = "A connection of the same owner, service and name is replaced whole. No answer holds a secret again: of one with sixteen characters or more the last four are shown."
+	save.answers = append(save.answers, describedAnswer{status: 200, about: "Replaced.", schema: "Connection", headers: neverKept})
+	connection := []string{"Org", "Connection"}
 	return append([]described{
 		info,
 		keyed("get", organizationPath, "organization", "Read an organization", "", "Organization", 200, []string{"Org"}, coworker.NotFound),
@@ -46,6 +50,15 @@ func describedCoworker() []described {
 		keyed("get", organizationPath+"/api-keys/:key", "readAPIKey", "Read a key", "", "APIKey", 200, key, coworker.NotFound),
 		keyed("patch", organizationPath+"/api-keys/:key", "updateAPIKey", "Change a key", "APIKeyChange", "APIKey", 200, key, coworker.NotFound),
 		keyed("delete", organizationPath+"/api-keys/:key", "revokeAPIKey", "Revoke a key", "", "APIKey", 200, key, coworker.NotFound),
+		keyed("get", organizationPath+"/connections", "listConnections", "List connections", "", "ConnectionPage", 200, list, coworker.NotFound),
+		save,
+		keyed("delete", organizationPath+"/connections/:connection", "removeConnection", "Remove a connection with its credential", "", "ConnectionRemoval", 200, connection, coworker.NotFound),
+		keyed("post", organizationPath+"/connections/:connection/check", "checkConnection", "Try a connection by a call that changes nothing", "", "ConnectionCheck", 200, connection, coworker.NotFound, coworker.NotConnected, coworker.UpstreamError),
+		keyed("get", organizationPath+"/networks", "listNetworks", "List networks that connections with an address of their own may lead into", "", "NetworkPage", 200, []string{"Org"}, coworker.NotFound),
+		keyed("post", organizationPath+"/networks", "allowNetwork", "Admit a network", "Network", "Network", 201, []string{"Org"}, coworker.NotFound),
+		keyed("delete", organizationPath+"/networks", "forbidNetwork", "Take a network back", "Network", "NetworkRemoval", 200, []string{"Org"}, coworker.NotFound),
+		keyed("get", organizationPath+"/settings", "organizationSettings", "Read the organization's rules for calls", "", "OrganizationSettings", 200, []string{"Org"}, coworker.NotFound),
+		keyed("patch", organizationPath+"/settings", "changeOrganizationSettings", "Change the organization's rules for calls", "OrganizationSettingsChange", "OrganizationSettings", 200, []string{"Org"}, coworker.NotFound),
 		keyed("get", auditPath, "audit", "List the audit: own rows with read:data, all with admin", "", "AuditPage", 200, append([]string{"ListLimit", "ListCursor"}, auditParameters...), coworker.NotFound),
 		keyed("get", auditPath+"/days", "auditDays", "Count calls and errors by UTC day", "", "AuditDays", 200, auditParameters, coworker.NotFound),
 	}, describedMemory(keyed)...)

@@ -12,6 +12,7 @@ import (
 
 	"innerloop/coworker"
 	"innerloop/coworker/catalog"
+	"innerloop/coworker/connect"
 	"innerloop/coworker/coworkertest"
 	"innerloop/handlers"
 	"innerloop/internal/discovery"
@@ -24,7 +25,9 @@ import (
 type office struct {
 	*door
 	*coworkertest.C
-	org coworker.Founding
+	org    coworker.Founding
+	keeper *connect.Keeper
+	engine *connect.Engine
 }
 
 func openOffice(t *testing.T, change ...func(*handlers.Options)) *office {
@@ -36,6 +39,7 @@ func openOffice(t *testing.T, change ...func(*handlers.Options)) *office {
 		t.Fatal(err)
 	}
 	origins := discovery.Origins{Web: origin, API: origin, Gateway: origin}
+	o.keeper, o.engine = connections(t, o.C, services)
 	files := o.Memory()
 	tools, err := mcp.New(mcp.Options{Journal: j.Journal, Coworker: o.C.Coworker, Catalog: services, Memory: files, Origins: origins, ServerName: "innerloop", Version: "test"})
 	if err != nil {
@@ -43,6 +47,7 @@ func openOffice(t *testing.T, change ...func(*handlers.Options)) *office {
 	}
 	o.door = openOn(t, j, append([]func(*handlers.Options){func(options *handlers.Options) {
 		options.Memory = files
+		options.Keeper, options.Engine = o.keeper, o.engine
 		options.Tools, options.Coworker, options.ServerName, options.Limits = tools, o.C.Coworker, "innerloop", limit.Defaults()
 	}}, change...)...)
 	o.org = o.Found("Acme")

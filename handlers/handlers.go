@@ -15,6 +15,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"innerloop/coworker"
+	"innerloop/coworker/connect"
 	"innerloop/coworker/memory"
 	"innerloop/internal/discovery"
 	"innerloop/internal/limit"
@@ -46,7 +47,11 @@ type Options struct {
 	Tools   ToolDoor // nil: no tool door, its paths are unknown
 	// Coworker is asked for every key; nil means that nobody has one. Tools
 	// must be a KeyedDoor beside it. ServerName is what its info tells.
-	Coworker       *coworker.Coworker
+	Coworker *coworker.Coworker
+	// Keeper and Engine manage and try connections; nil means that there are
+	// none.
+	Keeper         *connect.Keeper
+	Engine         *connect.Engine
 	Memory         *memory.Memory // files of its users; nil: their paths are unknown
 	ServerName     string
 	Origins        discovery.Origins
@@ -101,6 +106,8 @@ type Server struct {
 	tools    ToolDoor
 	coworker *coworker.Coworker
 	memory   *memory.Memory
+	keeper   *connect.Keeper
+	engine   *connect.Engine
 	info     validated // the body of /api/v1/mcp/info
 	origins  discovery.Origins
 	site     web.Site
@@ -154,6 +161,10 @@ func New(o Options) (*Server, error) {
 	}
 	s.memory = o.Memory
 	if s.coworker = o.Coworker; s.coworker != nil {
+		s.keeper, s.engine = o.Keeper, o.Engine
+		if (s.keeper == nil) != (s.engine == nil) {
+			return nil, errors.New("handlers: a keeper of connections and an engine go together")
+		}
 		keyed := []string{}
 		if door, ok := o.Tools.(KeyedDoor); ok {
 			keyed = door.KeyedTools()

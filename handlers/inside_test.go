@@ -15,6 +15,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"innerloop/coworker"
+	"innerloop/coworker/connect"
 	"innerloop/coworker/memory"
 	"innerloop/journal"
 )
@@ -205,7 +206,7 @@ func TestWaitIsToldInWholeSeconds(t *testing.T) {
 // other. The router's own table is what counts.
 func TestOpenAPIHasEveryRoute(t *testing.T) {
 	t.Parallel()
-	s := &Server{app: fiber.New(), coworker: &coworker.Coworker{}, memory: &memory.Memory{}}
+	s := &Server{app: fiber.New(), coworker: &coworker.Coworker{}, keeper: &connect.Keeper{}, engine: &connect.Engine{}, memory: &memory.Memory{}}
 	s.routes(nil)
 	routed := map[string]bool{}
 	for _, r := range s.app.GetRoutes(true) {

@@ -91,7 +91,7 @@ type object = map[string]any
 
 // template is the path as OpenAPI writes it.
 func (d described) template() string {
-	path := strings.NewReplacer(":tag", "{tag}", ":org", "{org}", ":user", "{user_id}", ":key", "{key_id}", "+", "{path}").Replace(d.path)
+	path := strings.NewReplacer(":tag", "{tag}", ":org", "{org}", ":user", "{user_id}", ":key", "{key_id}", ":connection", "{connection_id}", "+", "{path}").Replace(d.path)
 	if slices.Contains(d.parameters, "AgentID") {
 		return strings.ReplaceAll(path, ":id", "{agent_id}")
 	}

@@ -184,10 +184,8 @@ func (k *Keeper) check(w *Wish) (*catalog.Service, *catalog.Auth, error) {
 			}
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(w.Fields)) {
-		if !known[name] {
-			problem("fields."+name, "is no field of this kind of credential", nil)
-		}
+	if strange(w.Fields, known) {
+		problem("fields", "holds a name that is no field of this kind of credential", slices.Sorted(maps.Keys(known)))
 	}
 	known = map[string]bool{}
 	for i := range service.Params {
@@ -204,10 +202,8 @@ func (k *Keeper) check(w *Wish) (*catalog.Service, *catalog.Auth, error) {
 			problem("params."+p.Name, err.Error(), nil)
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(w.Params)) {
-		if !known[name] {
-			problem("params."+name, "is no value of this service", nil)
-		}
+	if strange(w.Params, known) {
+		problem("params", "holds a name that is no value of this service", slices.Sorted(maps.Keys(known)))
 	}
 	if w.BaseURL != "" && !baseURL(w.BaseURL) {
 		problem("base_url", "must be an http or https address without user, query, fragment and final slash", nil)
@@ -216,6 +212,17 @@ func (k *Keeper) check(w *Wish) (*catalog.Service, *catalog.Auth, error) {
 		return nil, nil, coworker.InvalidArguments(problems...)
 	}
 	return service, auth, nil
+}
+
+// strange tells of a name that is not known. It is not repeated: a secret in
+// the wrong place may be one.
+func strange(given map[string]string, known map[string]bool) bool {
+	for name := range given {
+		if !known[name] {
+			return true
+		}
+	}
+	return false
 }
 
 func baseURL(text string) bool {
@@ -511,7 +518,7 @@ func (k *Keeper) Marks(ctx context.Context, who coworker.Caller) (map[string]cat
 }
 
 // AllowNetwork admits a network for connections whose base address leads into
-// it.
+// it. One that holds this machine itself is for the operator alone to admit.
 func (k *Keeper) AllowNetwork(ctx context.Context, who coworker.Caller, o coworker.OrganizationID, cidr string) (netip.Prefix, error) {
 	if err := who.Administers(o); err != nil {
 		return netip.Prefix{}, err
@@ -520,7 +527,9 @@ func (k *Keeper) AllowNetwork(ctx context.Context, who coworker.Caller, o cowork
 	if err != nil {
 		return n, coworker.InvalidArguments(coworker.Problem{Field: "cidr", Problem: "must be a network such as 10.0.0.0/8"})
 	}
-	n = n.Masked()
+	if n = n.Masked(); !who.IsOperator() && slices.ContainsFunc(loopback, n.Overlaps) {
+		return n, &coworker.Fault{Code: coworker.PermissionDenied, Hint: "this server's own addresses are admitted by its operator alone: innerloop org allow-network"}
+	}
 	there, err := k.store.Networks(ctx, o)
 	if err != nil {
 		return n, err
@@ -537,6 +546,10 @@ func (k *Keeper) AllowNetwork(ctx context.Context, who coworker.Caller, o cowork
 	}
 	return n, notFound(k.store.AddNetwork(ctx, o, n, a), "organization")
 }
+
+// loopback is where services of the server's own machine listen that were not
+// meant for its tenants.
+var loopback = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("0.0.0.0/32"), netip.MustParsePrefix("::/127")}
 
 // Networks lists what AllowNetwork admitted.
 func (k *Keeper) Networks(ctx context.Context, who coworker.Caller, o coworker.OrganizationID) ([]netip.Prefix, error) {
