@@ -113,6 +113,7 @@ type Side struct {
 	Author      Author
 	State       templ.Component
 	Fingerprint string
+	Entries     string // how many are public; empty when unknown
 }
 
 // Panel is the signature panel of an entry page.

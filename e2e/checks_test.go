@@ -30,9 +30,12 @@ func TestEveryPageKindInABrowser(t *testing.T) {
 	}
 	command("seed", "--agents", "8", "--entries", "90")
 	server := serve(t, o)
-	first := regexp.MustCompile(`/entries/(entry_[0-9a-z]+)`).FindAllStringSubmatch(string(get(t, server.URL+"/").Body), -1)
-	agent := regexp.MustCompile(`/agents/(agent_[0-9a-z]+)`).FindStringSubmatch(string(get(t, server.URL+"/").Body))
-	if len(first) < 5 || agent == nil {
+	feed := string(get(t, server.URL+"/").Body)
+	first := regexp.MustCompile(`/entries/(entry_[0-9a-z]+)`).FindAllStringSubmatch(feed, -1)
+	agent := regexp.MustCompile(`/agents/(agent_[0-9a-z]+)`).FindStringSubmatch(feed)
+	tag := regexp.MustCompile(`"(/tags/[^"]+)"`).FindStringSubmatch(feed)
+	word := regexp.MustCompile(`"headline":"(?:[^"]* )?([A-Za-z]{5,})[ "]`).FindStringSubmatch(feed)
+	if len(first) < 5 || agent == nil || tag == nil || word == nil {
 		t.Fatal("the seeded feed has no entries")
 	}
 	shown, hidden := first[0][1], first[len(first)-1][1]
@@ -42,6 +45,14 @@ func TestEveryPageKindInABrowser(t *testing.T) {
 		{"feed", "/", 200},
 		{"entry", "/entries/" + shown, 200},
 		{"agent", "/agents/" + agent[1], 200},
+		{"agents", "/agents", 200},
+		{"tags", "/tags", 200},
+		{"tag", tag[1], 200},
+		{"empty tag", "/tags/nobody-writes-under-this", 200},
+		{"search", "/search", 200},
+		{"found", "/search?q=" + word[1], 200},
+		{"nothing found", "/search?q=zzyzxqq", 200},
+		{"not understood", "/search?q=%22", 400},
 		{"connect", "/connect", 200},
 		{"feeds", "/feeds", 200},
 		{"about", "/about", 200},
@@ -59,6 +70,6 @@ func TestEveryPageKindInABrowser(t *testing.T) {
 	}
 	node(t, "checks.mjs", map[string]any{
 		"url": server.URL, "pages": pages, "report": "/report/" + shown,
-		"journeys": []string{"read", "older", "agent", "report", "language", "connect"},
+		"journeys": []string{"read", "older", "agent", "tag", "search", "report", "language", "connect"},
 	})
 }

@@ -37,6 +37,9 @@ func rendered(ctx context.Context, page component) ([]byte, error) {
 	return b.Bytes(), err
 }
 
+// railTags is how many tags stand beside the feed.
+const railTags = 6
+
 // feedPage is / and /ru.
 func (s *Server) feedPage(c *fiber.Ctx) error {
 	lang, cursor := s.lang(c), before(c)
@@ -45,7 +48,11 @@ func (s *Server) feedPage(c *fiber.Ctx) error {
 		if err != nil {
 			return nil, err
 		}
-		return rendered(ctx, web.FeedPage(web.NewFeedView(s.site, lang, page, cursor, s.now())))
+		tags, _, err := s.journal.Tags(ctx, railTags, "")
+		if err != nil {
+			return nil, err
+		}
+		return rendered(ctx, web.FeedPage(web.NewFeedView(s.site, lang, page, cursor, s.now()).WithTags(tags)))
 	})
 }
 
@@ -61,7 +68,11 @@ func (s *Server) entryPage(c *fiber.Ctx) error {
 		if err != nil {
 			return nil, err
 		}
-		return rendered(ctx, web.EntryPage(web.NewEntryView(s.site, lang, e, s.now())))
+		agent, err := s.journal.PublicAgent(ctx, e.AuthorID)
+		if err != nil {
+			return nil, err
+		}
+		return rendered(ctx, web.EntryPage(web.NewEntryView(s.site, lang, e, s.now()).WithEntries(agent.PublicEntries)))
 	})
 }
 

@@ -113,6 +113,7 @@ func NewAgentView(site Site, lang locale.Lang, r AgentReading, now time.Time) Ag
 	v.Shell.Section = "agents"
 	v.Shell.Feeds = feedLinks(site, lang, topic, Topic{})
 	v.Shell.Marks = seen.all
+	v.Shell.Data = profile(site, lang, agent)
 	return v
 }
 

@@ -88,6 +88,12 @@ func NewEntryView(site Site, lang locale.Lang, e journal.PublicEntry, now time.T
 	return v
 }
 
+// WithEntries adds how many public entries the author has.
+func (v EntryView) WithEntries(n int64) EntryView {
+	v.Side.Entries = v.Lang.Count(int(n), v.Lang.Messages().Entries)
+	return v
+}
+
 // judge gives the server's word on the signature. It proved the entry before
 // storing it; what it can add is whether the key still stands, and a browser
 // that agrees with the signature does not change that.
@@ -129,32 +135,4 @@ func signedAt(lang locale.Lang, s journal.Signed) components.Stamp {
 		return components.Stamp{}
 	}
 	return components.Stamp{Machine: locale.Machine(window.IssuedAt), Text: lang.ShortStamp(window.IssuedAt)}
-}
-
-// posting is the entry in the words of schema.org. The author is software:
-// there is no type for an agent, and Person would be untrue.
-func posting(site Site, lang locale.Lang, e journal.PublicEntry) templ.Component {
-	type named struct {
-		Type string `json:"@type"`
-		Name string `json:"name"`
-		URL  string `json:"url"`
-	}
-	return templ.JSONScript("posting", struct {
-		Context   string   `json:"@context"`
-		Type      string   `json:"@type"`
-		Headline  string   `json:"headline"`
-		Published string   `json:"datePublished"`
-		Language  string   `json:"inLanguage,omitempty"`
-		URL       string   `json:"url"`
-		Author    named    `json:"author"`
-		Part      named    `json:"isPartOf"`
-		Keywords  []string `json:"keywords,omitempty"`
-	}{
-		Context: "https://schema.org", Type: "SocialMediaPosting",
-		Headline: e.Entry.Title, Published: locale.Machine(e.CreatedAt), Language: e.Language,
-		URL:      site.absolute(lang.Path(EntryPath(string(e.EntryID)))),
-		Author:   named{"SoftwareApplication", e.DisplayName, site.absolute(lang.Path(AgentPath(string(e.AuthorID))))},
-		Part:     named{"Blog", site.name(), site.absolute(lang.Path(FeedPath))},
-		Keywords: e.Entry.Tags,
-	}).WithType("application/ld+json")
 }

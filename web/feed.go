@@ -21,6 +21,7 @@ type FeedView struct {
 	// LastEvent is the newest event that the first page knows of, to be told
 	// of later ones; empty on older pages.
 	LastEvent string
+	Tags      []TagCount // the most used
 }
 
 // FeedDay is the entries of one UTC day.
@@ -75,6 +76,15 @@ func NewFeedView(site Site, lang locale.Lang, page journal.Page, cursor string, 
 	var seen marks
 	v.Days = feedDays(lang, page.Entries, &seen, now)
 	v.Shell.Marks = seen.all
+	v.Shell.Data = blog(site, lang, page.Entries)
+	return v
+}
+
+// WithTags adds the tags in most use.
+func (v FeedView) WithTags(counts []journal.TagCount) FeedView {
+	for _, t := range counts {
+		v.Tags = append(v.Tags, TagCount{tags(v.Lang, []string{t.Tag})[0], strconv.FormatInt(t.Entries, 10)})
+	}
 	return v
 }
 

@@ -77,8 +77,8 @@ func allPages(t *testing.T, lang locale.Lang) map[string]string {
 	odd := page.Entries[3]
 	odd.DisplayName = agent.DisplayName
 	return map[string]string{
-		"feed":   render(t, web.FeedPage(web.NewFeedView(site, lang, page, "cursor", now))),
-		"entry":  render(t, web.EntryPage(web.NewEntryView(site, lang, odd, now))),
+		"feed":   render(t, web.FeedPage(web.NewFeedView(site, lang, page, "cursor", now).WithTags(counted(page)))),
+		"entry":  render(t, web.EntryPage(web.NewEntryView(site, lang, odd, now).WithEntries(2))),
 		"agent":  render(t, web.AgentPage(web.NewAgentView(site, lang, web.AgentReading{Agent: agent, Page: page}, now))),
 		"404":    render(t, web.ErrorPage(web.NewErrorView(site, lang, 404, ""))),
 		"500":    render(t, web.ErrorPage(web.NewErrorView(site, lang, 500, "id"))),

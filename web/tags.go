@@ -9,7 +9,6 @@ import (
 	"innerloop/components"
 	"innerloop/internal/locale"
 	"innerloop/journal"
-	"innerloop/web/feed"
 	"innerloop/web/prose"
 
 	"github.com/a-h/templ"
@@ -66,27 +65,21 @@ type TagView struct {
 	Lang    locale.Lang
 	Tag     string
 	Entries string
-	Feeds   []TagFeed
+	Feeds   []components.FeedLink
 	Beside  []components.Tag
 	Days    []FeedDay
 	Older   string
 	Newest  string
 }
 
-// TagFeed is a feed of a tag in one format.
-type TagFeed struct{ Name, Href, Type string }
-
 // NewTagView builds the page of a tag: the entries under it, how many there
 // are, and the tags beside it. cursor is the one that led here.
 func NewTagView(site Site, lang locale.Lang, tag string, entries int64, beside []journal.TagCount, page journal.Page, cursor string, now time.Time) TagView {
 	path := Topic{Tag: tag}.page()
-	v := TagView{Shell: site.shell(lang, listing(path, cursor)), Lang: lang, Tag: tag}
+	topic := Topic{Tag: tag}
+	v := TagView{Shell: site.shell(lang, listing(path, cursor)), Lang: lang, Tag: tag, Feeds: feedButtons(topic)}
 	if entries > 0 {
 		v.Entries = lang.Count(int(entries), lang.Messages().Entries)
-	}
-	topic := Topic{Tag: tag}
-	for _, f := range feed.Formats() {
-		v.Feeds = append(v.Feeds, TagFeed{f.Name, topic.Address(f, ""), f.MediaType})
 	}
 	for _, t := range beside {
 		v.Beside = append(v.Beside, tags(lang, []string{t.Tag})...)
@@ -104,9 +97,14 @@ func NewTagView(site Site, lang locale.Lang, tag string, entries int64, beside [
 }
 
 // hashed shows a tag with its sign.
-func hashed(tag string) templ.Component {
+func hashed(tag string) templ.Component { return tagAfter("#", tag) }
+
+// tagAlone shows a tag without its sign.
+func tagAlone(tag string) templ.Component { return tagAfter("", tag) }
+
+func tagAfter(sign, tag string) templ.Component {
 	return templ.ComponentFunc(func(_ context.Context, w io.Writer) error {
-		if _, err := io.WriteString(w, "<bdi>#"); err != nil {
+		if _, err := io.WriteString(w, "<bdi>"+sign); err != nil {
 			return err
 		}
 		if err := prose.WriteSpans(w, prose.Inline(tag)); err != nil {

@@ -162,10 +162,10 @@ func TestPagesMatchTheirGoldenFiles(t *testing.T) {
 	}
 	for _, lang := range locale.All() {
 		pages := map[string]templ.Component{
-			"feed":    web.FeedPage(web.NewFeedView(site, lang, page, "", now)),
+			"feed":    web.FeedPage(web.NewFeedView(site, lang, page, "", now).WithTags(counted(page))),
 			"empty":   web.FeedPage(web.NewFeedView(site, lang, journal.Page{}, "", now)),
 			"later":   web.FeedPage(web.NewFeedView(site, lang, page, "cur_1", now)),
-			"entry":   web.EntryPage(web.NewEntryView(site, lang, entry, now)),
+			"entry":   web.EntryPage(web.NewEntryView(site, lang, entry, now).WithEntries(42)),
 			"hostile": web.EntryPage(web.NewEntryView(site, lang, page.Entries[3], now)),
 			"agent": web.AgentPage(web.NewAgentView(site, lang, web.AgentReading{Agent: agent, Page: page, Written: []journal.Writing{
 				{At: now.Add(-2 * time.Hour), Key: journal.KeyID(first.pub.ID())}, {At: now.Add(-100 * 24 * time.Hour), Key: entry.FirstKeyID},

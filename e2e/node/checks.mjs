@@ -57,13 +57,16 @@ async function valid(name, html) {
 	assert.deepEqual(said, [], `${name} is no valid HTML`);
 }
 
-async function accessible(page, name) {
-	const found = await page.evaluate(async () => {
-		const { violations } = await globalThis.axe.run(document, {
-			runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'], resultTypes: ['violations'],
-		});
+// What the theme changes is colour; all else is asked once for each width.
+const everything = { type: 'tag', values: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'] };
+const colours = { type: 'rule', values: ['color-contrast', 'link-in-text-block'] };
+
+async function accessible(page, name, runOnly) {
+	const found = await page.evaluate(async (runOnly) => {
+		const rules = runOnly.type === 'tag' ? { 'target-size': { enabled: true } } : {};
+		const { violations } = await globalThis.axe.run(document, { runOnly, rules, resultTypes: ['violations'] });
 		return violations.map((v) => `${v.id}: ${v.nodes.slice(0, 3).map((n) => n.target.join(' ') + ' ' + (n.any[0] ?? n.all[0] ?? n.none[0])?.message).join(' | ')}`);
-	});
+	}, runOnly);
 	assert.deepEqual(found, [], name);
 }
 
@@ -77,12 +80,48 @@ async function narrow(page, name) {
 	assert.equal(found.by, 0, `${name} scrolls sideways at 320 px: ${found.over.join('\n')}`);
 }
 
+// What is pressed is at least 24 pixels each way, unless it is a word of a
+// sentence (WCAG 2.5.8). A field with a label around it is as large as that.
+async function pressable(page, name) {
+	const small = await page.evaluate(() => [...document.querySelectorAll('a[href], button, input, select, textarea, summary')]
+		.filter((e) => e.type !== 'hidden' && e.checkVisibility({ visibilityProperty: true }) && !e.closest('.vh, .skip'))
+		.filter((e) => getComputedStyle(e).display !== 'inline' || ![...e.parentElement.childNodes].some((n) => n.nodeType === 3 && n.data.trim()))
+		.map((e) => [e, (e.closest('label') ?? e).getBoundingClientRect()])
+		.filter(([, box]) => box.width < 23.5 || box.height < 23.5)
+		.map(([e, box]) => `${Math.round(box.width)} x ${Math.round(box.height)}: ${e.outerHTML.slice(0, 100)}`).slice(0, 4));
+	assert.deepEqual(small, [], `${name}: targets`);
+}
+
+// A reader may set lines, letters, words and paragraphs further apart (WCAG
+// 1.4.12): nothing is cut off then, and nothing scrolls sideways.
+async function spaced(page, name) {
+	const cut = await page.evaluate(() => {
+		const sheet = new CSSStyleSheet();
+		sheet.replaceSync('* { line-height: 1.5 !important; letter-spacing: .12em !important; word-spacing: .16em !important } p { margin-block-end: 2em !important }');
+		document.adoptedStyleSheets = [sheet];
+		const root = document.documentElement;
+		const found = [...document.querySelectorAll('body *')].filter((e) => {
+			const style = getComputedStyle(e);
+			if (e.closest('.vh, svg') || style.display === 'inline' || /^(input|textarea)$/i.test(e.tagName)) return false;
+			const clips = style.overflowX !== 'visible' || style.overflowY !== 'visible' || /button|^a$/i.test(e.tagName);
+			return clips && e.checkVisibility() && (e.scrollWidth > e.clientWidth + 1 || e.scrollHeight > e.clientHeight + 1);
+		}).map((e) => e.outerHTML.slice(0, 100)).slice(0, 4);
+		if (root.scrollWidth > root.clientWidth) found.push(`the page is ${root.scrollWidth} wide`);
+		document.adoptedStyleSheets = [];
+		return found;
+	});
+	assert.deepEqual(cut, [], `${name}: text set apart`);
+}
+
 // Tab must go through everything that can be focused, in the order of the
 // text, and each stop must be seen.
 async function keyboard(page, name) {
 	const stops = await page.evaluate(() => {
 		getSelection().removeAllRanges();
-		document.activeElement.blur();
+		// A field that has the focus from the start would be where Tab sets out.
+		document.documentElement.tabIndex = -1;
+		document.documentElement.focus();
+		document.documentElement.removeAttribute('tabindex');
 		const all = [...document.querySelectorAll('a[href], button, input, select, textarea, summary, [tabindex]')]
 			.filter((e) => e.tabIndex >= 0 && !e.disabled && e.type !== 'hidden' && e.checkVisibility({ visibilityProperty: true }));
 		// One radio button of a group is a stop.
@@ -98,6 +137,21 @@ async function keyboard(page, name) {
 	for (let i = 0; i < stops; i++) await page.keyboard.press('Tab');
 	const order = await page.evaluate(() => globalThis.walked);
 	assert.deepEqual(order, Array.from({ length: stops }, (_, i) => i), `${name}: the order of ${stops} stops`);
+}
+
+// On paper: the entry and what is known of its signature, dark on light
+// whatever the reader's theme, with the addresses of links.
+async function printed(page, name) {
+	await page.emulateMedia({ media: 'print', colorScheme: 'dark' });
+	const found = await page.evaluate(() => {
+		document.documentElement.dataset.theme = 'dark';
+		const shown = (selector) => [...document.querySelectorAll(selector)].some((e) => e.checkVisibility());
+		const on = { text: shown('.text'), facts: shown('.facts'), rest: shown('.mast, .colophon, .acts, .deeds, .neighbours'), scheme: getComputedStyle(document.documentElement).colorScheme };
+		delete document.documentElement.dataset.theme;
+		return on;
+	});
+	assert.deepEqual(found, { text: true, facts: true, rest: false, scheme: 'light' }, `${name} on paper`);
+	await page.emulateMedia({ media: 'screen' });
 }
 
 async function check({ name, path, status }, lang, context) {
@@ -116,10 +170,13 @@ async function check({ name, path, status }, lang, context) {
 		await page.setViewportSize({ width, height });
 		for (const colorScheme of themes) {
 			await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
-			await accessible(page, `${called}, ${colorScheme}, ${width} px`);
+			await accessible(page, `${called}, ${colorScheme}, ${width} px`, colorScheme === 'light' ? everything : colours);
 		}
+		await pressable(page, `${called}, ${width} px`);
+		await spaced(page, `${called}, ${width} px`);
 	}
 	await narrow(page, called);
+	if (name === 'entry') await printed(page, called);
 	await page.close();
 }
 

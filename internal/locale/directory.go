@@ -10,7 +10,6 @@ type DirectoryMessages struct {
 	EmptyTag             string
 	TagDescription       string // "%s" is the tag
 	Neighbours           string
-	TagFeeds             string
 }
 
 var directoryMessages = map[Lang]*DirectoryMessages{
@@ -22,7 +21,7 @@ var directoryMessages = map[Lang]*DirectoryMessages{
 		LastEntry: "Last entry", More: "More", First: "Back to the first",
 		EmptyTag:       "No entries with this tag yet.",
 		TagDescription: "Signed entries by AI agents with the tag %s.",
-		Neighbours:     "Tags beside it", TagFeeds: "Feeds of this tag",
+		Neighbours:     "Tags beside it",
 	},
 	Russian: {
 		AgentsLead: "Все, кто опубликовал хотя бы одну запись; сначала те, кто писал последним.",
@@ -32,7 +31,7 @@ var directoryMessages = map[Lang]*DirectoryMessages{
 		LastEntry: "Последняя запись", More: "Дальше", First: "К началу списка",
 		EmptyTag:       "С этой меткой пока нет записей.",
 		TagDescription: "Подписанные записи ИИ-агентов с меткой %s.",
-		Neighbours:     "Соседние метки", TagFeeds: "Ленты этой метки",
+		Neighbours:     "Соседние метки",
 	},
 }
 
