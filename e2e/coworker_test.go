@@ -119,9 +119,9 @@ func TestOfficialClientsWithKeys(t *testing.T) {
 	}
 	seen := map[string][]string{
 		"read:tools":  {"list_services", "describe_service"},
-		"write:tools": {"list_services", "describe_service", "connector_execute"},
+		"write:tools": {"list_services", "describe_service", "connector_execute", "repl_execute"},
 		"read:data":   {"list_services", "describe_service", "connector_execute", "read_memory"},
-		"admin":       {"list_services", "describe_service", "connector_execute", "read_memory"},
+		"admin":       {"list_services", "describe_service", "connector_execute", "repl_execute", "read_memory"},
 	}
 	rows := []row{{Name: "anonymous", Tools: []string{}}}
 	for scope, denied := range map[string][]string{

@@ -9,16 +9,17 @@ import (
 	"innerloop/coworker/catalog"
 	"innerloop/coworker/connect"
 	"innerloop/coworker/memory"
+	"innerloop/coworker/repl"
 	"innerloop/internal/strictjson"
 )
 
 // coworkerTools are the tools of a caller with a key, in their order.
-func coworkerTools(services *catalog.Catalog, engine *connect.Engine, keeper *connect.Keeper, files *memory.Memory) []tool {
+func coworkerTools(services *catalog.Catalog, engine *connect.Engine, keeper *connect.Keeper, files *memory.Memory, python *repl.REPL) []tool {
 	return []tool{
 		listServices(services, keeper),
 		describeService(services),
 		connectorExecute(services, engine, keeper),
-		replExecute(),
+		replExecute(services, python),
 		readMemory(files),
 	}
 }
@@ -89,20 +90,6 @@ func unknownService(services *catalog.Catalog, id string) error {
 		hint = "nearest: " + strings.Join(near, ", ") + "; " + hint
 	}
 	return &coworker.Fault{Code: coworker.UnknownService, Hint: hint}
-}
-
-// replExecute is known by name, so that a call is answered in the words of the
-// contract, and unlisted while a call can come to nothing else.
-func replExecute() tool {
-	return tool{
-		name: coworker.ToolReplExecute, title: "Run Python", later: true,
-		description: "Runs Python in a sandbox.",
-		hints:       hints{destructive: true, openWorld: true},
-		input:       schema{"type": "object"},
-		keyed: func(context.Context, *keyedCall) (any, error) {
-			return nil, &coworker.Fault{Code: coworker.SandboxUnavailable, Hint: "this release runs no code; nothing was run", Details: map[string]any{"driver": nil}}
-		},
-	}
 }
 
 // keyedArguments reads the members of a call and collects every problem.

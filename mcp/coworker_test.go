@@ -93,7 +93,7 @@ func TestHintsOfKeyedTools(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, tool := range coworkerTools(services, nil, nil, nil) {
+	for _, tool := range coworkerTools(services, nil, nil, nil, nil) {
 		acts := tool.name == coworker.ToolConnectorExecute || tool.name == coworker.ToolReplExecute
 		if tool.hints.readOnly == acts || tool.hints.destructive != acts || tool.hints.openWorld != acts || tool.description == "" || tool.title == "" {
 			t.Errorf("%s: %+v", tool.name, tool.hints)

@@ -19,6 +19,7 @@ import (
 	"innerloop/coworker/catalog"
 	"innerloop/coworker/connect"
 	"innerloop/coworker/memory"
+	"innerloop/coworker/repl"
 	"innerloop/internal/discovery"
 	"innerloop/journal"
 )
@@ -39,6 +40,7 @@ type Options struct {
 	Engine        *connect.Engine
 	Keeper        *connect.Keeper
 	Memory        *memory.Memory // files of users; nil means that there are none
+	REPL          *repl.REPL     // runs code; nil means that none is run
 	Origins       discovery.Origins
 	ServerName    string
 	Version       string
@@ -108,7 +110,7 @@ func New(o Options) (*Door, error) {
 		return d, err
 	}
 	d.coworker = o.Coworker
-	all := append(ours, coworkerTools(o.Catalog, o.Engine, o.Keeper, o.Memory)...)
+	all := append(ours, coworkerTools(o.Catalog, o.Engine, o.Keeper, o.Memory, o.REPL)...)
 	for _, t := range all {
 		if t.keyed != nil && !t.later {
 			d.keyedTools = append(d.keyedTools, t.name)
@@ -168,7 +170,7 @@ func (d *Door) add(core *server.MCPServer, t tool) error {
 		handle = d.keyedHandler(t)
 	}
 	core.AddTool(defined, handle)
-	d.tools[t.name], d.lasting[t.name] = true, t.work != nil
+	d.tools[t.name], d.lasting[t.name] = true, t.lasting()
 	return nil
 }
 

@@ -103,10 +103,10 @@ func (d *Door) keyedHandler(t tool) server.ToolHandlerFunc {
 		}
 		begun := time.Now()
 		c.row = &auditRow{row: coworker.Audit{Tool: t.name, BytesIn: int64(len(r.Params.RawArguments))}}
-		text, err := d.answered(ctx, t, c, r.Params.RawArguments)
+		said, err := d.answered(ctx, t, c, r.Params.RawArguments)
 		fault := d.faultOf(ctx, t, err)
 		row := c.row.now()
-		row.Took, row.BytesOut = time.Since(begun).Truncate(time.Millisecond), int64(len(text))
+		row.Took, row.BytesOut = time.Since(begun).Truncate(time.Millisecond), int64(said.bytes())
 		if fault != nil {
 			row.Error = fault.Code
 		}
@@ -119,37 +119,48 @@ func (d *Door) keyedHandler(t tool) server.ToolHandlerFunc {
 		if fault != nil {
 			return contractError(fault)
 		}
-		return &mcp.CallToolResult{Content: textContent([]byte(text))}, nil
+		return &mcp.CallToolResult{Content: append(textContent([]byte(said.text)), said.more...)}, nil
 	}
 }
 
 const recordTimeout = 10 * time.Second
 
 // answered runs a call whose caller may make it.
-func (d *Door) answered(ctx context.Context, t tool, c call, raw json.RawMessage) (string, error) {
+func (d *Door) answered(ctx context.Context, t tool, c call, raw json.RawMessage) (said, error) {
 	if err := c.key.MayCall(t.name); err != nil {
-		return "", err
+		return said{}, err
 	}
 	if err := d.coworker.Pace(*c.key); err != nil {
-		return "", err
+		return said{}, err
 	}
 	if len(raw) == 0 || string(raw) == "null" {
 		raw = json.RawMessage("{}")
 	}
 	arguments, err := strictjson.Parse(raw)
 	if err != nil {
-		return "", fmt.Errorf("read arguments again: %w", err) // Serve has read them before
+		return said{}, fmt.Errorf("read arguments again: %w", err) // Serve has read them before
 	}
 	body, err := d.bounded(ctx, t, c, arguments)
 	if err != nil {
-		return "", err
+		return said{}, err
 	}
-	text, ok := body.(string)
-	if !ok {
-		return "", fmt.Errorf("mcp: %s answered with %T", t.name, body)
+	switch body := body.(type) {
+	case string:
+		return said{text: body}, nil
+	case said:
+		return body, nil
 	}
-	return text, nil
+	return said{}, fmt.Errorf("mcp: %s answered with %T", t.name, body)
 }
+
+// said is the answer of a tool: a text, and what may go with it.
+type said struct {
+	text string
+	more []mcp.Content
+	size int // of more, in bytes
+}
+
+func (s said) bytes() int { return len(s.text) + s.size }
 
 // faultOf turns what a tool said into a fault of the contract. Anything that
 // is none is our failure: logged here, and told in one fixed sentence.

@@ -33,7 +33,10 @@ type tool struct {
 	// coworker's contract.
 	keyed func(ctx context.Context, k *keyedCall) (any, error)
 	later bool // known by its name, but nothing to list yet
+	lasts bool // of keyed: may last for minutes, as with work
 }
+
+func (t tool) lasting() bool { return t.work != nil || t.lasts }
 
 // hints are sent in full: what is left out means «destructive» and «open
 // world» to a client.
@@ -153,7 +156,7 @@ func (d *Door) cut(ctx context.Context, t tool, c call) error {
 	}
 	d.logger.WarnContext(ctx, "tool cut", "tool", t.name, "after", c.limit)
 	hint := fmt.Sprintf("the call was cut after %d seconds", int(c.limit.Seconds()))
-	if t.work != nil && c.limit < d.streamTimeout {
+	if t.lasting() && c.limit < d.streamTimeout {
 		hint += "; with a progressToken in params._meta and text/event-stream in the Accept header it may take " +
 			fmt.Sprintf("%d minutes", int(d.streamTimeout.Minutes()))
 	}

@@ -34,6 +34,8 @@ type Config struct {
 	Training        bool            // crawlers that train models may come
 	HubURL          string          // of a WebSub hub, or empty
 	ReportWebhook   string          // told of new reports, or empty
+	Sandbox         string          // auto, native or off
+	SandboxPackages string          // a folder of Python packages, or empty
 	Limits          *limit.Settings // nil: off
 	TrustedProxies  limit.Proxies
 	Log             string
@@ -82,6 +84,8 @@ func (s *settings) all() Config {
 	c.Training = s.choice("training-crawlers", "refuse", "what robots.txt tells crawlers that gather texts to train models with", "refuse", "allow") == "allow"
 	c.HubURL = s.hub("hub-url", "`URL` of a WebSub hub that is told of new entries and named in feeds; empty means none", c.PublicURL)
 	c.ReportWebhook = s.webhookAddress("report-webhook", "address that is told of new reports by a form with report_id, entry_id, reason and reported_at; https, or this machine")
+	c.Sandbox = s.choice("sandbox", "auto", "what runs code of assistants", "auto", "native", "off")
+	c.SandboxPackages = s.text("sandbox-packages", "", "`FOLDER` of Python packages that code may import, readable by everybody; empty means what the system has")
 	c.Limits = s.limits(&c)
 	c.Log = s.choice("log", "text", "`FORM` of the log", "text", "json")
 	c.LogLevel = s.level("log-level", "info", "`LEVEL` from which on is logged")

@@ -58,7 +58,7 @@ func serve(ctx context.Context, c Config, s surroundings, migrate bool) (err err
 	}
 	defer func() { err = errors.Join(err, h.Close()) }()
 	address := originOf(listener.Addr())
-	server, origins, err := h.server(c, address, log)
+	server, origins, err := h.server(ctx, c, address, log)
 	if err != nil {
 		return err
 	}
@@ -75,12 +75,13 @@ func serve(ctx context.Context, c Config, s surroundings, migrate bool) (err err
 	}
 	log.Info("feed at " + origins.Web + "/")
 	log.Info("MCP endpoint at " + origins.MCP())
+	tellSandbox(log, c, h.python.Facts())
 	if s.ready != nil {
 		s.ready(address)
 	}
 	working, stop := context.WithCancel(ctx)
 	var chores sync.WaitGroup
-	chores.Go(func() { doChores(working, log, h.journal.Chores, h.toolbox.Chores) })
+	chores.Go(func() { doChores(working, log, h.journal.Chores, h.toolbox.Chores, h.python.Chores) })
 	chores.Go(func() { buildIndex(working, h.journal, log) })
 	chores.Go(func() { tellHub(working, server) })
 	chores.Go(func() { h.webhook.run(working) })
@@ -90,7 +91,7 @@ func serve(ctx context.Context, c Config, s surroundings, migrate bool) (err err
 }
 
 // server joins the doors to the journal.
-func (h *house) server(c Config, address string, log *slog.Logger) (*handlers.Server, discovery.Origins, error) {
+func (h *house) server(ctx context.Context, c Config, address string, log *slog.Logger) (*handlers.Server, discovery.Origins, error) {
 	origins := discovery.Origins{Web: or(c.PublicURL, address)}
 	origins.API, origins.Gateway = or(c.APIURL, origins.Web), or(c.GatewayURL, origins.Web)
 	var err error
@@ -109,7 +110,10 @@ func (h *house) server(c Config, address string, log *slog.Logger) (*handlers.Se
 	if err != nil {
 		return nil, origins, err
 	}
-	tools, err := mcp.New(mcp.Options{Journal: h.journal, Coworker: h.toolbox, Catalog: services, Engine: engine, Keeper: keeper, Memory: files, Origins: origins, ServerName: c.ServerName, Version: build(), Logger: log})
+	if h.python, err = h.repl(ctx, c, engine, keeper, log); err != nil {
+		return nil, origins, err
+	}
+	tools, err := mcp.New(mcp.Options{Journal: h.journal, Coworker: h.toolbox, Catalog: services, Engine: engine, Keeper: keeper, Memory: files, REPL: h.python, Origins: origins, ServerName: c.ServerName, Version: build(), Logger: log})
 	if err != nil {
 		return nil, origins, err
 	}

@@ -18,6 +18,8 @@ import (
 	"innerloop/coworker/catalog"
 	"innerloop/coworker/connect"
 	"innerloop/coworker/memory"
+	"innerloop/coworker/repl"
+	"innerloop/coworker/sandbox"
 	"innerloop/coworker/vault"
 	"innerloop/internal/egress"
 	"innerloop/internal/keyring"
@@ -32,6 +34,9 @@ type house struct {
 	journal *journal.Journal
 	webhook *webhook           // of a serving house
 	toolbox *coworker.Coworker // while it serves
+	python  *repl.REPL         // as well
+	cells   *sandbox.Sandbox   // nil when switched off
+	ways    egress.Services    // to services
 	madeKey string             // file of the master key, when this start made it
 }
 
@@ -140,10 +145,9 @@ func (h *house) connections(services *catalog.Catalog, tools *coworker.Coworker,
 		return nil, nil, err
 	}
 	keeper := connect.NewKeeper(h.store.Coworker(), safe, services, tools)
-	ways := &egress.Services{}
 	engine, err := connect.New(connect.Options{
 		Catalog: services, Book: keeper, Cursors: cursors, Now: time.Now, Files: files,
-		Clients: func(networks []netip.Prefix, own string) connect.Doer { return ways.For(networks, own) },
+		Clients: func(networks []netip.Prefix, own string) connect.Doer { return h.ways.For(networks, own) },
 	})
 	return keeper, engine, err
 }
@@ -163,7 +167,12 @@ func loadCatalog(c Config) (*catalog.Catalog, error) {
 	return catalog.Load(os.DirFS(folder))
 }
 
-func (h *house) Close() error { return h.store.Close() }
+func (h *house) Close() error {
+	if h.cells != nil {
+		h.cells.Close()
+	}
+	return h.store.Close()
+}
 
 // newLog writes to w in the form that the settings ask for.
 func newLog(w io.Writer, c Config) *slog.Logger {

@@ -90,6 +90,7 @@ type process struct {
 	id      string
 	dir     string // of the run
 	lock    *os.File
+	way     *way
 	group   group
 	started time.Time
 
@@ -119,6 +120,19 @@ func (s *Sandbox) start(uid int, job Job) (_ *process, err error) {
 	}
 	if p.lock, err = lockFile(filepath.Join(p.dir, "lock"), unix.LOCK_EX); err != nil {
 		return nil, fmt.Errorf("make a run: %w", err)
+	}
+	if err := p.note(job); err != nil {
+		return nil, fmt.Errorf("make a run: %w", err)
+	}
+	for i, tree := range job.Trees {
+		if err := p.grow(i, tree); err != nil {
+			return nil, fmt.Errorf("make a tree of a run: %w", err)
+		}
+	}
+	if job.Serve != nil {
+		if err := p.listen(uid, job.Serve); err != nil {
+			return nil, fmt.Errorf("make the way out of a run: %w", err)
+		}
 	}
 	// A sweep of another server may take the new group before it is locked.
 	for range 3 {
@@ -165,7 +179,7 @@ func (s *Sandbox) start(uid int, job Job) (_ *process, err error) {
 	}
 	go func() { p.answered <- readAll(p.answer, s.limits.Value+1) }()
 	go func() { p.ended <- readAll(p.status, 64<<10) }()
-	if err := json.NewEncoder(config).Encode(s.config(uid, job)); err != nil {
+	if err := json.NewEncoder(config).Encode(s.config(p.id, job)); err != nil {
 		p.abandon()
 		return nil, fmt.Errorf("configure a run: %w", err)
 	}
@@ -197,7 +211,7 @@ func gid(uid int) int {
 }
 
 // config describes the cell of a job.
-func (s *Sandbox) config(_ int, job Job) cell.Config {
+func (s *Sandbox) config(id string, job Job) cell.Config {
 	l := &s.limits
 	c := cell.Config{Hostname: "sandbox", Dir: "/home/user"}
 	add := func(kind cell.Kind, source, target, data string, readOnly bool) {
@@ -216,6 +230,7 @@ func (s *Sandbox) config(_ int, job Job) cell.Config {
 		}
 	}
 	add(cell.Optional, "/etc/ld.so.cache", "/etc/ld.so.cache", "", true)
+	add(cell.Optional, "/etc/alternatives", "/etc/alternatives", "", true) // names of libraries that Debian's numpy needs
 	add(cell.Optional, "/etc/ssl/certs", "/etc/ssl/certs", "", true)
 	add(cell.Optional, "/usr/share/ca-certificates", "/usr/share/ca-certificates", "", true)
 	add(cell.Text, "", "/etc/passwd", "user:x:1000:1000::/home/user:/bin/sh\n", false)
@@ -235,17 +250,28 @@ func (s *Sandbox) config(_ int, job Job) cell.Config {
 	for _, f := range job.Mounts {
 		add(cell.Bind, f.Source, f.Target, "", true)
 	}
+	for i, tree := range job.Trees {
+		add(cell.Bind, filepath.Join(runsDir, id, treeName(i)), tree.Target, "", true)
+	}
 	env := []string{
 		"HOME=/home/user", "USER=user", "PATH=/usr/local/bin:/usr/bin:/bin", "LANG=C.UTF-8", "TZ=UTC",
 		"TMPDIR=/tmp", "PYTHONDONTWRITEBYTECODE=1", "PYTHONUTF8=1", "MPLBACKEND=Agg", "MPLCONFIGDIR=/tmp/mpl",
 		"OPENBLAS_NUM_THREADS=1", "OMP_NUM_THREADS=1",
 	}
-	if s.packages != "" {
-		env = append(env, "PYTHONPATH="+packagesInside)
+	var path []string
+	for _, f := range job.Modules {
+		add(cell.Text, "", modulesInside+"/"+f.Path, string(f.Body), false)
+		path = []string{modulesInside}
 	}
-	if job.Proxy != "" {
+	if s.packages != "" {
+		path = append(path, packagesInside)
+	}
+	if len(path) > 0 {
+		env = append(env, "PYTHONPATH="+strings.Join(path, ":"))
+	}
+	if job.Serve != nil {
 		c.Forward = "/run/proxy.sock"
-		add(cell.Bind, job.Proxy, c.Forward, "", false)
+		add(cell.Bind, filepath.Join(runsDir, id, socketName), c.Forward, "", false)
 		for _, name := range []string{"HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"} {
 			env = append(env, name+"=http://"+cell.ProxyAddress)
 		}
@@ -258,7 +284,10 @@ func (s *Sandbox) config(_ int, job Job) cell.Config {
 	return c
 }
 
-const packagesInside = "/opt/packages"
+const (
+	packagesInside = "/opt/packages"
+	modulesInside  = "/opt/modules"
+)
 
 // finish waits for the end and says what became of the run.
 func (p *process) finish(ctx context.Context) (*Result, error) {
@@ -331,6 +360,9 @@ func (p *process) tidy() {
 		if f != nil {
 			_ = f.Close()
 		}
+	}
+	if p.way != nil {
+		p.way.close()
 	}
 	if err := p.group.remove(); err != nil {
 		p.s.log.Warn("a control group of a run stays", "error", err.Error())

@@ -172,30 +172,83 @@ func TestFoldersAreShownReadOnly(t *testing.T) {
 	}
 }
 
-// TestTheOnlyWayOutIsTheProxy carries a request through the socket that was
-// handed in.
+// TestTheOnlyWayOutIsTheProxy carries a request through the socket of the run.
 func TestTheOnlyWayOutIsTheProxy(t *testing.T) {
 	t.Parallel()
 	s, dir := openIn(t, t.TempDir(), nil)
-	name := filepath.Join(dir, "proxy.sock")
-	l, err := net.Listen("unix", name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Chmod(name, 0o666); err != nil {
-		t.Fatal(err)
-	}
 	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		sockets, err := filepath.Glob(filepath.Join(dir, "runs", "*", "proxy.sock"))
+		if err != nil || len(sockets) != 1 {
+			t.Errorf("%q %v", sockets, err)
+			return
+		}
+		info, err := os.Stat(sockets[0])
+		if err != nil || info.Mode().Perm() != 0o600 {
+			t.Errorf("%v %v", info, err)
+		}
 		_, _ = io.WriteString(w, "asked for "+r.URL.String())
 	})}
-	go func() { _ = server.Serve(l) }()
 	t.Cleanup(func() { _ = server.Close() })
 	r, err := s.Run(t.Context(), sandbox.Job{
-		User: "u", Proxy: "proxy.sock",
-		Code: "import urllib.request\nurllib.request.urlopen('http://allowed.example/x').read().decode()",
+		User: "u", Serve: func(l net.Listener) { _ = server.Serve(l) },
+		Modules: []sandbox.File{{Path: "handed.py", Body: []byte("word = 'in'")}},
+		Trees: []sandbox.Tree{{Target: "/mnt/t", Fill: func(add func(string, []byte) error) error {
+			if add("../out", nil) == nil {
+				t.Error("a tree reaches out of its folder")
+			}
+			return add("a/b.txt", []byte("tree"))
+		}}},
+		Code: "import handed, urllib.request\ntry:\n open('/mnt/t/a/b.txt', 'a')\nexcept OSError as e: print(e.errno in (13, 30))\nhanded.word, open('/mnt/t/a/b.txt').read(), urllib.request.urlopen('http://allowed.example/x').read().decode()",
 	})
-	if err != nil || r.Value != "'asked for http://allowed.example/x'" {
+	if err != nil || r.Value != "('in', 'tree', 'asked for http://allowed.example/x')" || r.Stdout.Text != "True\n" {
 		t.Errorf("%+v %v", r, err)
+	}
+	if left, err := filepath.Glob(filepath.Join(dir, "runs", "*")); err != nil || len(left) > 0 {
+		t.Errorf("left: %q %v", left, err)
+	}
+}
+
+// TestWhatRunsCanBeSeen looks from outside while a run waits.
+func TestWhatRunsCanBeSeen(t *testing.T) {
+	t.Parallel()
+	s, dir := openIn(t, t.TempDir(), nil)
+	var seen []sandbox.Running
+	_, err := s.Run(t.Context(), sandbox.Job{
+		User: "u", Label: "of whom", Code: "import urllib.request\nurllib.request.urlopen('http://x.example/')",
+		Serve: func(l net.Listener) {
+			if c, err := l.Accept(); err == nil {
+				seen, err = sandbox.Runs(dir)
+				if err != nil {
+					t.Error(err)
+				}
+				_ = c.Close()
+			}
+		},
+	})
+	if err != nil || len(seen) != 1 || seen[0].User != "u" || seen[0].Label != "of whom" || seen[0].Timeout != 20_000 || seen[0].ID == "" || seen[0].Server != os.Getpid() {
+		t.Errorf("%+v %v", seen, err)
+	}
+	if seen, err = sandbox.Runs(dir); err != nil || len(seen) > 0 {
+		t.Errorf("after its end: %+v %v", seen, err)
+	}
+	if seen, err = sandbox.Runs(filepath.Join(dir, "nowhere")); err != nil || seen == nil || len(seen) > 0 {
+		t.Errorf("without a folder: %+v %v", seen, err)
+	}
+}
+
+// TestAFileOfAHomeIsReadWithoutTrust asks for what is no plain file, or too
+// large, and for one behind a link that leads out.
+func TestAFileOfAHomeIsReadWithoutTrust(t *testing.T) {
+	t.Parallel()
+	s := open(t, nil)
+	run(t, s, "u", "import os\nopen('plain', 'w').write('12345')\nos.symlink('/etc/passwd', 'out')\nos.symlink('plain', 'in')\nos.mkfifo('pipe')\nos.mkdir('d')")
+	if raw, err := s.ReadFile("u", "plain", 5); err != nil || string(raw) != "12345" {
+		t.Errorf("%q %v", raw, err)
+	}
+	for name, most := range map[string]int64{"plain": 4, "out": 9, "in": 9, "pipe": 9, "d": 9, "none": 9, "../u/plain": 9, "/etc/passwd": 9} {
+		if raw, err := s.ReadFile("u", name, most); err == nil {
+			t.Errorf("%s was read: %q", name, raw)
+		}
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"os"
 	"path/filepath"
 	"sync"
@@ -96,14 +97,27 @@ type Job struct {
 	Env     []string
 	Timeout time.Duration // 0: Limits.Wall
 	Mounts  []Folder      // read-only
+	Trees   []Tree        // read-only, made for this run alone
 	Files   []File        // put into the home before the start
-	// Proxy is the path of a unix socket below Dir that connections to
-	// http://127.0.0.1:3128 are carried to; "" leaves the run without a way out.
-	Proxy string
+	// Serve gets the listener of a unix socket that is this run's alone, where
+	// connections to http://127.0.0.1:3128 arrive. It must return when the
+	// listener is closed, which happens at the end of the run; Run waits for
+	// it. nil leaves the run without a way out.
+	Serve func(net.Listener)
+	// Modules can be imported: each Path is a file name such as name.py.
+	Modules []File
+	Label   string // shown by Running, of at most 200 bytes
 }
 
 // A Folder is shown in the run, read-only. Source is below Dir.
 type Folder struct{ Source, Target string }
+
+// A Tree is a folder of copies that is shown in the run, read-only, and gone
+// with it. Fill adds its files; their paths are relative and in normal form.
+type Tree struct {
+	Target string
+	Fill   func(add func(path string, body []byte) error) error
+}
 
 // A File is an input for a job. Path is relative to the home.
 type File struct {

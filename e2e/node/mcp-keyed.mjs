@@ -13,6 +13,7 @@ const names = ['list_services', 'describe_service', 'connector_execute', 'repl_e
 const given = {
 	describe_service: { service: 'github' },
 	connector_execute: { service: 'github', method: 'GET', path: '/user' },
+	repl_execute: { code: 'print("two")\n1 + 1' },
 	read_memory: { mode: 'list' },
 };
 
@@ -62,6 +63,12 @@ for (const [generation, make] of Object.entries(generations)) {
 			await step(`${generation}, ${row.name}: calls ${name}`, async () => {
 				const result = await client.callTool({ name, arguments: given[name] ?? {} });
 				assert.equal(result.content.length, 1);
+				if (row.tools.includes(name) && name === 'repl_execute') {
+					assert.ok(!result.isError, result.content[0].text);
+					const ran = JSON.parse(result.content[0].text);
+					assert.deepEqual([ran.stdout, ran.result, ran.exit_code, ran.state], ['two\n', '2', 0, 'fresh']);
+					return;
+				}
 				if (row.tools.includes(name) && name !== 'connector_execute') {
 					assert.ok(!result.isError, result.content[0].text);
 					assert.ok(result.content[0].text.includes(name === 'read_memory' ? '"items":[]' : 'github'));

@@ -1,0 +1,105 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"innerloop/coworker/connect"
+	"innerloop/coworker/repl"
+	"innerloop/coworker/sandbox"
+)
+
+// sandboxDir is where homes and runs are kept.
+func sandboxDir(c Config) string { return filepath.Join(c.DataDir, "sandbox") }
+
+// repl makes what runs code, unless that is switched off.
+func (h *house) repl(ctx context.Context, c Config, engine *connect.Engine, keeper *connect.Keeper, log *slog.Logger) (*repl.REPL, error) {
+	if c.Sandbox != "off" {
+		packages := c.SandboxPackages
+		if packages != "" {
+			var err error
+			if packages, err = filepath.Abs(packages); err != nil {
+				return nil, fmt.Errorf("find the packages of the sandbox: %w", err)
+			}
+			if info, err := os.Stat(packages); err != nil || !info.IsDir() {
+				return nil, errors.New("INNERLOOP_SANDBOX_PACKAGES must name a folder")
+			}
+		}
+		var err error
+		if h.cells, err = sandbox.New(ctx, sandbox.Options{Dir: sandboxDir(c), Packages: packages, Slots: 2 * runtime.NumCPU(), Logger: log}); err != nil {
+			return nil, err
+		}
+	}
+	return repl.New(ctx, repl.Options{
+		Sandbox: h.cells, Coworker: h.toolbox, Engine: engine, Rules: keeper, Logger: log, Now: time.Now,
+		Roads: func(networks []netip.Prefix, own string) repl.Road { return h.ways.For(networks, own) },
+	})
+}
+
+// tellSandbox says at the start what runs code here, or why nothing does.
+func tellSandbox(log *slog.Logger, c Config, f repl.Facts) {
+	switch {
+	case c.Sandbox == "off":
+		log.Info("sandbox off")
+	case f.Status.Available:
+		log.Info("sandbox ready", "driver", f.Status.Driver, "memory bound by", f.Status.Memory, "python", f.Status.Python, "packages", strings.Join(f.Packages, ", "))
+	case c.Sandbox == "native": // asked for by name; the sandbox itself has warned
+		log.Error("INNERLOOP_SANDBOX asks for a sandbox that this machine does not give", "step", f.Status.Failed)
+	}
+}
+
+func newSandbox(s surroundings) *cobra.Command {
+	ps := &cobra.Command{
+		Use: "ps", Short: "List the code that runs now", Args: noArguments,
+		Long: "Lists what runs in the sandbox folder of the data folder, of every server that uses it. The code itself is not shown.",
+	}
+	declareSettings(ps.Flags())
+	asJSON := jsonFlag(ps)
+	ps.RunE = func(cmd *cobra.Command, _ []string) error {
+		config, err := s.config(cmd)
+		if err != nil {
+			return err
+		}
+		runs, err := sandbox.Runs(sandboxDir(config))
+		if errors.Is(err, fs.ErrPermission) {
+			return errors.New("the sandbox folder can be read by the server's user alone")
+		}
+		if err != nil {
+			return fmt.Errorf("read the sandbox folder: %w", err)
+		}
+		type row struct {
+			ID           string `json:"run_id"`
+			User         string `json:"user_id"`
+			Organization string `json:"organization_id"`
+			Key          string `json:"key_id"`
+			Server       int    `json:"server_pid"`
+			Started      string `json:"started_at"`
+			Timeout      int64  `json:"timeout_ms"`
+		}
+		rows, lines := []row{}, []string{}
+		for _, r := range runs {
+			org, key, _ := strings.Cut(r.Label, " ")
+			one := row{r.ID, clean(r.User), clean(org), clean(key), r.Server, r.Started.Format("2006-01-02T15:04:05.000Z"), r.Timeout}
+			rows = append(rows, one)
+			lines = append(lines, strings.Join([]string{one.ID, one.User, one.Organization, one.Key, one.Started}, "  "))
+		}
+		if len(lines) == 0 {
+			lines = []string{"nothing runs"}
+		}
+		return s.tell(*asJSON, struct {
+			Runs []row `json:"runs"`
+		}{rows}, lines...)
+	}
+	return group("sandbox", "Code of assistants that runs now", ps)
+}

@@ -1,0 +1,206 @@
+package repl
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"time"
+
+	"innerloop/coworker"
+	"innerloop/coworker/catalog"
+	"innerloop/coworker/connect"
+	"innerloop/coworker/sandbox"
+)
+
+// A Road sends requests and opens connections to a service, under the rules of
+// one connection.
+type Road interface {
+	Do(r *http.Request) (*http.Response, error)
+	Dial(ctx context.Context, host, port string) (net.Conn, error)
+}
+
+// Rules are an organisation's word on what code may have.
+type Rules interface {
+	Settings(ctx context.Context, who coworker.Caller) (connect.Settings, error)
+	Marks(ctx context.Context, who coworker.Caller) (map[string]catalog.Mark, error)
+}
+
+// A Shelf holds what a run may read: skills, memory. Lay adds the files of one
+// thing to a folder of the run; a *coworker.Fault says that there is no such
+// thing for this caller.
+type Shelf interface {
+	Lay(ctx context.Context, who coworker.Caller, id string, add func(path string, body []byte) error) error
+}
+
+// Options are what a REPL is made of. Coworker and Logger are required.
+type Options struct {
+	Sandbox  *sandbox.Sandbox // nil: the operator switched it off
+	Coworker *coworker.Coworker
+	// Engine, Rules and Roads make services reachable; without them code runs
+	// alone.
+	Engine *connect.Engine
+	Rules  Rules
+	Roads  func(networks []netip.Prefix, own string) Road
+	Skills Shelf // scripts by skill; nil: there are none
+	Memory Shelf // the caller's files, with an empty id; nil: there are none
+	Now    func() time.Time
+	Logger *slog.Logger
+}
+
+// A REPL runs code. It is safe for concurrent use.
+type REPL struct {
+	o     Options
+	facts Facts
+}
+
+// Facts are what an assistant should know before it writes code.
+type Facts struct {
+	Status   sandbox.Status
+	Limits   sandbox.Limits
+	Packages []string // name and version of those that can be imported
+}
+
+// New makes a REPL and tries which packages can be imported.
+func New(ctx context.Context, o Options) (*REPL, error) {
+	if o.Coworker == nil || o.Logger == nil {
+		return nil, errors.New("repl: coworker and logger are required")
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	r := &REPL{o: o}
+	if o.Sandbox == nil {
+		r.facts.Status.Failed = "the operator switched it off"
+		return r, nil
+	}
+	r.facts.Status, r.facts.Limits = o.Sandbox.Status(), o.Sandbox.Limits()
+	if r.facts.Status.Available {
+		r.facts.Packages = r.importable(ctx)
+	}
+	return r, nil
+}
+
+// Facts tells what was found at the start.
+func (r *REPL) Facts() Facts { return r.facts }
+
+// Bounds of a request.
+const (
+	ServicesMax = 10
+	SkillsMax   = 10
+	FilesMax    = 20
+	FilesBytes  = 256 << 10 // of all together
+)
+
+// A Request is what repl_execute takes.
+type Request struct {
+	Code     string
+	Services []string
+	Skills   []string
+	Timeout  time.Duration // 0: the usual one
+	Files    []sandbox.File
+	Return   []string // paths in the home whose files are to be attached
+}
+
+// Run runs code for a caller. Every refusal is a *coworker.Fault; one of a run
+// that was ended carries what came out before. hosts are those the code
+// reached by itself, also of a run that failed.
+func (r *REPL) Run(ctx context.Context, who coworker.Caller, q Request) (answer *Answer, hosts []string, err error) {
+	if !r.facts.Status.Available {
+		return nil, nil, r.unavailable(r.facts.Status.Failed)
+	}
+	job := sandbox.Job{
+		User: string(who.User), Label: string(who.Organization) + " " + string(who.Key), Code: q.Code, Timeout: q.Timeout, Files: q.Files,
+	}
+	if err := r.lay(ctx, who, q, &job); err != nil {
+		return nil, nil, err
+	}
+	redact := func(text string) string { return text }
+	if r.o.Engine != nil {
+		w, secrets, err := r.way(ctx, who, q.Services, &job)
+		if err != nil {
+			return nil, nil, err
+		}
+		redact = connect.Redactor(secrets)
+		defer func() { hosts = w.reached() }()
+		defer w.close()
+	} else if len(q.Services) > 0 {
+		return nil, nil, &coworker.Fault{Code: coworker.NotConnected, Hint: "this service connects to none"}
+	}
+	result, err := r.o.Sandbox.Run(ctx, job)
+	if err != nil {
+		return nil, nil, r.fault(err, redact)
+	}
+	answer = answerOf(result, redact)
+	r.attach(who, q.Return, result, answer, redact)
+	return answer, nil, nil
+}
+
+// lay shows skills and memory in the run.
+func (r *REPL) lay(ctx context.Context, who coworker.Caller, q Request, job *sandbox.Job) error {
+	show := func(from Shelf, id, target string) {
+		job.Trees = append(job.Trees, sandbox.Tree{Target: target, Fill: func(add func(string, []byte) error) error {
+			return from.Lay(ctx, who, id, add)
+		}})
+	}
+	for _, id := range q.Skills {
+		if r.o.Skills == nil {
+			return &coworker.Fault{Code: coworker.NotFound, Message: "There is no such skill.", Hint: "the organization has no skills"}
+		}
+		show(r.o.Skills, id, "/mnt/skills/"+id+"/scripts")
+	}
+	if r.o.Memory != nil && who.Scopes.Holds(coworker.ReadData) {
+		show(r.o.Memory, "", "/mnt/memory")
+	}
+	return nil
+}
+
+// way decides what the code may use, and makes the way out of the run.
+func (r *REPL) way(ctx context.Context, who coworker.Caller, services []string, job *sandbox.Job) (*way, []string, error) {
+	settings, err := r.o.Rules.Settings(ctx, who)
+	if err != nil {
+		return nil, nil, fmt.Errorf("read the rules of an organization: %w", err)
+	}
+	named := services
+	if len(services) == 0 && settings.AllWhenUnnamed && !settings.BrokerOnly {
+		if services, err = r.connected(ctx, who); err != nil {
+			return nil, nil, err
+		}
+	}
+	w := newWay(ctx, r, who, named)
+	var secrets []string
+	for _, id := range services {
+		passage, err := r.o.Engine.Passage(ctx, who, id, settings.BrokerOnly)
+		if err != nil {
+			if _, refused := coworker.AsFault(err); refused && len(named) == 0 {
+				continue // nobody asked for this one
+			}
+			w.close()
+			return nil, nil, err
+		}
+		job.Env = append(job.Env, passage.Env...)
+		secrets = append(secrets, passage.Secrets...)
+		for _, road := range passage.Roads {
+			w.roads[road.Name()] = r.o.Roads(road.Networks, road.Own)
+		}
+	}
+	job.Serve, job.Modules = w.serve, []sandbox.File{{Path: "coworker.py", Body: module}}
+	return w, secrets, nil
+}
+
+func (r *REPL) connected(ctx context.Context, who coworker.Caller) ([]string, error) {
+	marks, err := r.o.Rules.Marks(ctx, who)
+	if err != nil {
+		return nil, fmt.Errorf("list connections: %w", err)
+	}
+	var ids []string
+	for id, mark := range marks {
+		if mark == catalog.Connected && who.MayUse(id) {
+			ids = append(ids, id)
+		}
+	}
+	return ids, nil
+}
