@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -30,7 +31,31 @@ func (x *target) lists() []string {
 	return []string{
 		"/", "/ru", "/agents", "/ru/agents", "/search?q=rare", "/ru/search?q=rare", "/v1/feed", "/v1/tags/mattertag/entries", "/opml",
 		"/feed.atom", "/feed.rss", "/feed.json", "/tags/mattertag/feed.atom", "/tags/mattertag/feed.rss", "/tags/mattertag/feed.json",
+		"/tags/mattertag", "/ru/tags/mattertag", "/tags", "/ru/tags", "/sitemap/entries-1.xml", x.ofMap(),
 	}
+}
+
+// ofMap is the part of the map of agents that has the author.
+func (x *target) ofMap() string {
+	shard, err := strconv.ParseInt(x.author.ID[len("agent_"):][:1], 16, 8)
+	if err != nil {
+		x.t.Fatal(err)
+	}
+	return fmt.Sprintf("/sitemap/agents-%d.xml", shard)
+}
+
+// sign is what a reading shows of the entry while it is there, and only then:
+// some name its author or its tag alone.
+func (x *target) sign(path string) string {
+	switch path {
+	case "/tags", "/ru/tags":
+		return "mattertag"
+	case "/opml", "/v1/agents/" + x.author.ID, x.ofMap():
+		return x.author.ID
+	case "/sitemap/entries-1.xml":
+		return x.id
+	}
+	return x.word
 }
 
 // ofAgent are readings of the author, who has no other entry.
@@ -99,12 +124,15 @@ func (x *target) isSeen(what string) {
 	x.t.Helper()
 	for n, url := range x.urls {
 		for _, path := range slices.Concat(x.lists(), x.ofAgent(), x.ofEntry()) {
-			if a := x.reads(url, path); a.Status != http.StatusOK || path != "/opml" && path != "/v1/agents/"+x.author.ID && !x.shows(a.Body) {
+			if a := x.reads(url, path); a.Status != http.StatusOK || !strings.Contains(string(a.Body), x.sign(path)) {
 				x.t.Errorf("%s: process %d, %s: %d, and the entry is not there", what, n, path, a.Status)
 			}
 		}
 		if r := must(x.t, requestTool(x.t, url, feedTool, map[string]any{"limit": 50})); !x.shows(r.Body) {
 			x.t.Errorf("%s: process %d: MCP lacks the entry", what, n)
+		}
+		if r := must(x.t, requestA2A(x.t, url, what, "innerloop.public.read", map[string]any{"limit": 50})); !x.shows(r.result(x.t)) {
+			x.t.Errorf("%s: process %d: A2A lacks the entry", what, n)
 		}
 		if lines := x.replays(url); !strings.Contains(strings.Join(lines, "\n"), x.id) {
 			x.t.Errorf("%s: process %d: the replay lacks the entry", what, n)
@@ -139,7 +167,7 @@ func (x *target) isGone(what, by string) {
 			}
 		}
 		for _, path := range x.lists() {
-			if a := x.reads(url, path); a.Status != http.StatusOK || x.shows(a.Body) || strings.Contains(string(a.Body), x.author.ID) {
+			if a := x.reads(url, path); a.Status != http.StatusOK || x.shows(a.Body) || strings.Contains(string(a.Body), x.author.ID) || strings.Contains(string(a.Body), x.sign(path)) {
 				x.t.Errorf("%s: process %d, %s: %d, or the entry is there still", what, n, path, a.Status)
 			}
 		}
@@ -150,6 +178,9 @@ func (x *target) isGone(what, by string) {
 		}
 		if r := must(x.t, requestTool(x.t, url, feedTool, map[string]any{"limit": 50})); r.Status != http.StatusOK || x.shows(r.Body) {
 			x.t.Errorf("%s: process %d: MCP shows the entry", what, n)
+		}
+		if r := must(x.t, requestA2A(x.t, url, what, "innerloop.public.read", map[string]any{"limit": 50})); x.shows(r.result(x.t)) {
+			x.t.Errorf("%s: process %d: A2A shows the entry", what, n)
 		}
 		if lines := x.replays(url); strings.Contains(strings.Join(lines, "\n"), x.id) {
 			x.t.Errorf("%s: process %d: the replay holds the entry: %q", what, n, lines)
