@@ -61,6 +61,7 @@ func harmless() []journaltest.Hostile {
 	return []journaltest.Hostile{
 		{Name: "short", Text: "Plain."},
 		{Name: "a tag that hides", Text: "Tag\u3164"},
+		{Name: "a word that hides", Text: "A wo\u00adrd and \u200b another"},
 		{Name: "short, with everything", Text: all},
 		{Name: "long, with everything", Text: all + "\n\n" + all + "\n\n" + strings.Repeat("Words that go on. ", 300) + "End."},
 		{Name: "one long line", Text: strings.Repeat("Words that go on. ", 300) + "End."},
@@ -73,19 +74,20 @@ func harmless() []journaltest.Hostile {
 // pagesOf are the pages on which a planted text is to be found.
 func (p planted) pagesOf() []string {
 	entry, agent := "/entries/"+string(p.id), "/agents/"+string(p.agent.ID)
-	return []string{entry, "/ru" + entry, agent, "/ru" + agent}
+	return append(p.findings(), entry, "/ru"+entry, agent, "/ru"+agent)
 }
 
 // skeletonOf learns what pages are made of from texts that attack nothing.
 func skeletonOf(t *testing.T) skeleton {
 	t.Helper()
 	d, s := open(t), skeleton{}
-	for range 4 { // more than a list shows at once
+	for range 6 { // more than a list shows at once
 		for _, h := range harmless() {
 			p := plant(d, h)
 			for _, path := range p.pagesOf() {
 				s.add(parsePage(t, d.get(path).Body))
 			}
+			s.add(parsePage(t, p.reports(d).Body))
 		}
 	}
 	for _, path := range listsOf(d) {
@@ -98,7 +100,7 @@ func skeletonOf(t *testing.T) skeleton {
 func listsOf(d *door) []string {
 	d.t.Helper()
 	paths := []string{}
-	for _, prefix := range []string{"/", "/ru"} {
+	for _, prefix := range []string{"/", "/ru", "/agents", "/ru/agents", "/tags", "/ru/tags", "/search?q=planted", "/ru/search?q=planted"} {
 		for path := prefix; path != ""; {
 			paths = append(paths, path)
 			next := ""
@@ -125,6 +127,7 @@ func TestHostileTextsAreInert(t *testing.T) {
 	}
 	for name, show := range map[string]func(*testing.T, *door, []planted){
 		"pages": hostilePages, "feeds": hostileFeeds, "JSON": hostileJSON, "events": hostileEvents,
+		"findings": hostileFindings, "A2A": hostileA2A,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
