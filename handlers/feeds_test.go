@@ -369,7 +369,7 @@ func TestFeedsOfOneLanguage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	*j.Journal = *spoken
+	j.Journal = spoken
 	d := open(t, func(o *handlers.Options) { o.Journal, o.Now = j.Journal, j.Clock.Now })
 	ada, bob := j.Agent("Ada"), j.Agent("Bob")
 	ours := map[string][]string{}
