@@ -3,7 +3,8 @@ package handlers
 import (
 	"context"
 	"net/http"
-	"net/url"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/gofiber/fiber/v2"
@@ -35,33 +36,56 @@ func (s *Server) bearer(ctx context.Context, c *fiber.Ctx) (who coworker.Caller,
 }
 
 // keyNames are parameters under which clients that do not know better send a
-// key.
-var keyNames = []string{"access_token", "api_key", "apikey", "api-key", "authorization"}
+// key, in small letters and without dashes and underscores.
+var keyNames = []string{
+	"key", "apikey", "xapikey", "token", "apitoken", "accesstoken", "authtoken", "bearer", "bearertoken", "auth", "authorization", "secret",
+}
 
-// keyInAddress tells whether the query holds a key, or what is meant for one.
+// keyInAddress tells whether the query holds a key, or what is meant for one,
+// in any spelling: what is malformed or escaped twice is read all the same,
+// since a proxy on the way may have written it into a log.
 func keyInAddress(c *fiber.Ctx) bool {
-	raw := string(c.Context().URI().QueryString())
-	if raw == "" {
-		return false
+	query := strings.ToLower(string(c.Context().URI().QueryString()))
+	for range escapesMax {
+		if strings.Contains(query, "sk-org-") || namesKey(query) {
+			return true
+		}
+		plain := unescaped(query)
+		if plain == query {
+			return false
+		}
+		query = strings.ToLower(plain)
 	}
-	plain, err := url.QueryUnescape(raw)
-	if err != nil {
-		plain = raw
-	}
-	if strings.Contains(plain, "sk-org-") || strings.Contains(raw, "sk-org-") {
-		return true
-	}
-	for part := range strings.SplitSeq(raw, "&") {
+	return false
+}
+
+// escapesMax is how often a query may be escaped over again.
+const escapesMax = 4
+
+func namesKey(query string) bool {
+	for part := range strings.FieldsFuncSeq(query, func(r rune) bool { return r == '&' || r == ';' || r == '?' }) {
 		name, _, _ := strings.Cut(part, "=")
-		if name, err := url.QueryUnescape(name); err == nil {
-			for _, known := range keyNames {
-				if strings.EqualFold(name, known) {
-					return true
-				}
-			}
+		if slices.Contains(keyNames, strings.NewReplacer("-", "", "_", "").Replace(unescaped(name))) {
+			return true
 		}
 	}
 	return false
+}
+
+// unescaped undoes what can be undone of percent-encoding, and leaves the rest.
+func unescaped(text string) string {
+	plain := make([]byte, 0, len(text))
+	for i := 0; i < len(text); i++ {
+		if text[i] == '%' && i+2 < len(text) {
+			if b, err := strconv.ParseUint(text[i+1:i+3], 16, 8); err == nil {
+				plain = append(plain, byte(b))
+				i += 2
+				continue
+			}
+		}
+		plain = append(plain, text[i])
+	}
+	return string(plain)
 }
 
 // keyed wraps what needs a key: it finds the caller and keeps to the key's

@@ -218,12 +218,16 @@ func TestOneAddressServesBothHalves(t *testing.T) {
 			o.Clock.Advance(time.Minute)
 			wantRefused(t, o.get("/mcp", "Authorization", "Bearer "+row.key), row.reason)
 			wantRefused(t, o.post("/mcp/", "not JSON", "Authorization", "Bearer "+row.key), row.reason)
+			wantRefused(t, o.post("/mcp", "{}", "Authorization", "Bearer "+row.key, "Content-Encoding", "gzip"), row.reason)
 			wantRefused(t, o.get("/api/v1/audit", "Authorization", "Bearer "+row.key), row.reason)
 		})
 	}
 	t.Run("a key in the address", func(t *testing.T) {
 		o.Clock.Advance(time.Minute)
-		for _, query := range []string{"key=" + long.Reveal(), "api_key=x", "Access_Token=x", "x=%73k-org-12345678", long.Reveal(), "apikey"} {
+		for _, query := range []string{"key=" + long.Reveal(), "api_key=x", "Access_Token=x", "x=%73k-org-12345678", long.Reveal(), "apikey",
+			// Spellings that a log on the way shows all the same.
+			"x=%zz&y=sk%2Dorg%2D12345678", "x=%2573k-org-12345678", "x=SK-ORG-12345678", "a;access_token=x", "a?token=x", "bearer=x", "X-API-Key=x", "%6bey=x",
+		} {
 			for _, path := range []string{"/mcp", "/mcp/", "/api/v1/audit", "/api/v1/mcp/info"} {
 				o.Clock.Advance(10 * time.Second)
 				r := o.get(path+"?"+query, "Authorization", "Bearer "+long.Reveal())

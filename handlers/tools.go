@@ -22,6 +22,13 @@ var toolMethods = []string{
 // its memory back when the handler returns, and its context with it.
 func (s *Server) tool(c *fiber.Ctx) error {
 	r := &c.Context().Request
+	// A bad key is told before anything else is: it ends the whole request.
+	ctx, cancel := work()
+	who, shown, err := s.bearer(ctx, c)
+	cancel()
+	if err != nil {
+		return err
+	}
 	if coding := string(r.Header.Peek(fiber.HeaderContentEncoding)); coding != "" && !strings.EqualFold(coding, "identity") {
 		return &statusError{fiber.StatusUnsupportedMediaType, "a body must be sent without a content-encoding"}
 	}
@@ -31,12 +38,6 @@ func (s *Server) tool(c *fiber.Ctx) error {
 	}
 	if !r.Header.IsHTTP11() {
 		header.Set(fiber.HeaderAccept, jsonType) // an older version has no body in pieces
-	}
-	ctx, cancel := work()
-	who, shown, err := s.bearer(ctx, c)
-	cancel()
-	if err != nil {
-		return err
 	}
 	method, body := strings.Clone(c.Method()), append([]byte(nil), r.Body()...)
 	serve := s.tools.Serve
