@@ -48,8 +48,11 @@ func (s *Server) createAPIKey(ctx context.Context, c *fiber.Ctx, who coworker.Ca
 	}
 	var wish coworker.NewKey
 	wish.Name, _ = body.text("name")
-	user, _ := body.text("user_id")
-	wish.User = coworker.UserID(user)
+	if user, given := body.text("user_id"); given {
+		if wish.User = coworker.UserID(user); user == "" {
+			body.refuse("user_id", "must be the id of a user")
+		}
+	}
 	if days, given := body.number("expires_in_days"); given {
 		if wish.Days = days; days == 0 {
 			body.refuse("expires_in_days", "must be a whole number from 1 to 365")

@@ -1,7 +1,10 @@
 package handlers_test
 
 import (
+	"bufio"
 	"encoding/json"
+	"io"
+	"net"
 	"net/http"
 	"slices"
 	"strings"
@@ -91,6 +94,7 @@ func TestKeysOverREST(t *testing.T) {
 		{"no such organization", admin, "GET", "/api/v1/organizations/org_1/api-keys", "", 404, "NOT_FOUND", ""},
 		{"a revoked key to change", admin, "PATCH", path, `{"name":"b"}`, 404, "NOT_FOUND", ""},
 		{"no name", admin, "POST", keys, `{}`, 400, "INVALID_ARG", `[{"field":"name","problem":"is required"}]`},
+		{"a user without an id", admin, "POST", keys, `{"name":"a","user_id":""}`, 400, "INVALID_ARG", `"field":"user_id"`},
 		{"an empty name", admin, "POST", keys, `{"name":""}`, 400, "INVALID_ARG", `"field":"name"`},
 		{"an unknown scope", admin, "POST", keys, `{"name":"a","scopes":["all"]}`, 400, "INVALID_ARG", `"allowed":["read:tools"`},
 		{"no scope", admin, "POST", keys, `{"name":"a","scopes":[]}`, 400, "INVALID_ARG", `"field":"scopes"`},
@@ -153,6 +157,26 @@ func TestAnOrganizationsLifeOverREST(t *testing.T) {
 	decoded(t, o.as(admin, "DELETE", org+"/users/"+bob["user_id"].(string), ""), 200)
 	wantRefused(t, o.as(second["key"].(string), "GET", org, ""), "unknown")
 
+	// A head alone: nothing follows it on the connection, and nothing was exported.
+	conn, err := net.Dial("tcp", strings.TrimPrefix(o.URL, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close() }()
+	answers := bufio.NewReader(conn)
+	for _, line := range []string{"HEAD " + org + "/export", "GET " + org} {
+		if _, err := io.WriteString(conn, line+" HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer "+admin+"\r\n\r\n"); err != nil {
+			t.Fatal(err)
+		}
+		method, _, _ := strings.Cut(line, " ")
+		head, err := http.ReadResponse(answers, &http.Request{Method: method})
+		if err != nil || head.StatusCode != http.StatusOK {
+			t.Fatalf("%s: %v %v", line, head, err)
+		}
+	}
+	if exports := decoded(t, o.as(admin, "GET", "/api/v1/audit?action=organization.export", ""), 200); len(exports["items"].([]any)) != 0 {
+		t.Errorf("a head was an export: %v", exports)
+	}
 	r := o.as(admin, "GET", org+"/export", "")
 	var kinds []string
 	for line := range strings.Lines(r.Body) {
