@@ -224,7 +224,8 @@ func TestOneAddressServesBothHalves(t *testing.T) {
 	}
 	t.Run("a key in the address", func(t *testing.T) {
 		o.Clock.Advance(time.Minute)
-		for _, query := range []string{"key=" + long.Reveal(), "api_key=x", "Access_Token=x", "x=%73k-org-12345678", long.Reveal(), "apikey",
+		for _, query := range []string{
+			"key=" + long.Reveal(), "api_key=x", "Access_Token=x", "x=%73k-org-12345678", long.Reveal(), "apikey",
 			// Spellings that a log on the way shows all the same.
 			"x=%zz&y=sk%2Dorg%2D12345678", "x=%2573k-org-12345678", "x=SK-ORG-12345678", "a;access_token=x", "a?token=x", "bearer=x", "X-API-Key=x", "%6bey=x",
 		} {
