@@ -2,9 +2,11 @@ package models
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -158,8 +160,9 @@ func (s *Store) Empty(ctx context.Context) (bool, error) {
 }
 
 // BindMasterKey ties the database to a master key by its fingerprint the first
-// time, and afterwards returns ErrMasterKey for any other.
-func (s *Store) BindMasterKey(ctx context.Context, fingerprint string) error {
+// time, and afterwards returns ErrMasterKey for any other that is not among
+// the earlier ones whose work can still be read.
+func (s *Store) BindMasterKey(ctx context.Context, fingerprint string, earlier ...string) error {
 	const name = "master_key_fingerprint"
 	_, err := s.write.exec(ctx, `INSERT INTO meta (key, value) VALUES (?, ?) ON CONFLICT DO NOTHING`, name, fingerprint)
 	if err != nil {
@@ -169,8 +172,27 @@ func (s *Store) BindMasterKey(ctx context.Context, fingerprint string) error {
 	if _, err := s.write.one(ctx, `SELECT value FROM meta WHERE key = ?`, []any{name}, &bound); err != nil {
 		return fmt.Errorf("bind master key: %w", err)
 	}
-	if bound != fingerprint {
+	if bound != fingerprint && !slices.Contains(earlier, bound) {
 		return ErrMasterKey
 	}
 	return nil
+}
+
+// RebindMasterKey ties the database to another master key, unless it is tied to
+// none of the earlier ones.
+func (s *Store) RebindMasterKey(ctx context.Context, fingerprint string, earlier ...string) error {
+	if err := s.BindMasterKey(ctx, fingerprint, earlier...); err != nil {
+		return err
+	}
+	_, err := s.write.exec(ctx, `UPDATE meta SET value = ? WHERE key = ?`, fingerprint, "master_key_fingerprint")
+	return err
+}
+
+// MasterKeys returns the ids of the master keys that data keys of the vault
+// are wrapped under.
+func (s *Store) MasterKeys(ctx context.Context) ([]string, error) {
+	return all(s.read, ctx, "list master keys", func(rows *sql.Rows) (id string, err error) {
+		err = rows.Scan(&id)
+		return id, err
+	}, `SELECT DISTINCT master FROM vault_keys ORDER BY master LIMIT 100`)
 }

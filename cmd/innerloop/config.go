@@ -18,28 +18,30 @@ import (
 // Config is what is in force. It comes of the command line and the environment
 // and of nothing else.
 type Config struct {
-	Listen          string
-	DatabaseURL     string
-	DatabaseFrom    string // the flag, variable or "default" it came from
-	DirectURL       string
-	DataDir         string
-	PublicURL       string // an origin without a trailing slash, or empty
-	APIURL          string
-	GatewayURL      string
-	MasterKey       string // base64 of 32 bytes, or empty
-	MasterKeyFile   string
-	ServerName      string
-	AllowedOrigins  []string
-	SecurityContact string          // a URI, or empty
-	Training        bool            // crawlers that train models may come
-	HubURL          string          // of a WebSub hub, or empty
-	ReportWebhook   string          // told of new reports, or empty
-	Sandbox         string          // auto, native or off
-	SandboxPackages string          // a folder of Python packages, or empty
-	Limits          *limit.Settings // nil: off
-	TrustedProxies  limit.Proxies
-	Log             string
-	LogLevel        slog.Level
+	Listen        string
+	DatabaseURL   string
+	DatabaseFrom  string // the flag, variable or "default" it came from
+	DirectURL     string
+	DataDir       string
+	PublicURL     string // an origin without a trailing slash, or empty
+	APIURL        string
+	GatewayURL    string
+	MasterKey     string // base64 of 32 bytes, or empty
+	MasterKeyFile string
+	// Earlier master keys, or the file that holds them.
+	PreviousMasterKey, PreviousMasterKeyFile string
+	ServerName                               string
+	AllowedOrigins                           []string
+	SecurityContact                          string          // a URI, or empty
+	Training                                 bool            // crawlers that train models may come
+	HubURL                                   string          // of a WebSub hub, or empty
+	ReportWebhook                            string          // told of new reports, or empty
+	Sandbox                                  string          // auto, native or off
+	SandboxPackages                          string          // a folder of Python packages, or empty
+	Limits                                   *limit.Settings // nil: off
+	TrustedProxies                           limit.Proxies
+	Log                                      string
+	LogLevel                                 slog.Level
 
 	InForce  []Setting
 	Warnings []string // about variables that nothing reads
@@ -78,6 +80,8 @@ func (s *settings) all() Config {
 	c.GatewayURL = s.origin("gateway-url", c.PublicURL, "`ORIGIN` of the MCP endpoint and the discovery documents where they live apart")
 	c.MasterKey = s.secret("master-key", "base64 of 32 bytes, from which every secret key derives; generated in the data folder for the embedded store")
 	c.MasterKeyFile = s.text("master-key-file", "", "`FILE` that holds the master key")
+	c.PreviousMasterKey = s.secret("previous-master-key", "earlier master keys, comma-separated: what was made under them can still be read")
+	c.PreviousMasterKeyFile = s.text("previous-master-key-file", "", "`FILE` that holds earlier master keys, a line each; without it master.key.previous in the data folder, where the key is kept there")
 	c.ServerName = s.name("server-name", "innerloop", "`NAME` told to MCP clients")
 	c.AllowedOrigins = s.origins("allowed-origins", "", "comma-separated `ORIGINS` of foreign pages that may call API and MCP; own origins always may")
 	c.SecurityContact = s.check("security-contact", "", "`ADDRESS` for /.well-known/security.txt, mailto:…, https:… or tel:…; empty means the mailbox security of the public host", "an address that begins with mailto:, https: or tel:", contactable)
@@ -114,6 +118,12 @@ func loadConfig(flags *pflag.FlagSet, environ []string) (Config, error) {
 		if _, err := decodeMasterKey(c.MasterKey); err != nil {
 			s.fail("INNERLOOP_MASTER_KEY must be base64 of 32 bytes")
 		}
+	}
+	if c.PreviousMasterKey != "" && c.PreviousMasterKeyFile != "" {
+		s.fail("INNERLOOP_PREVIOUS_MASTER_KEY and INNERLOOP_PREVIOUS_MASTER_KEY_FILE exclude each other; set one")
+	}
+	if _, err := decodeMasterKeys(c.PreviousMasterKey); err != nil {
+		s.fail("INNERLOOP_PREVIOUS_MASTER_KEY must be base64 of 32 bytes, several with commas between them")
 	}
 	c.InForce = s.inForce
 	c.Warnings = unread(s.inForce, s.env)

@@ -45,11 +45,11 @@ func TestAConnectionByTheCommandLine(t *testing.T) {
 			}
 			wishes := []string{"connect", "wildberries", "--org", org, "--base-url", upstream.URL, "--json"}
 			for want, args := range map[string][]string{
-				"is a secret":     append(wishes, "--field", "api_key="+plantedCredential),
-				"given twice":     append(wishes, "--field", "api_key=@"+secret, "--field", "api_key=@"+secret),
-				"fields.api_key":  wishes,
-				"fields.nonesuch": append(wishes, "--field", "nonesuch=@"+secret),
-				"needs --org":     {"connect", "wildberries", "--field", "api_key=@" + secret},
+				"is a secret":    append(wishes, "--field", "api_key="+plantedCredential),
+				"given twice":    append(wishes, "--field", "api_key=@"+secret, "--field", "api_key=@"+secret),
+				"fields.api_key": wishes,
+				"fields":         append(wishes, "--field", "nonesuch=@"+secret),
+				"needs --org":    {"connect", "wildberries", "--field", "api_key=@" + secret},
 			} {
 				got := attempt(t, s, args...)
 				if got.code != 2 || !strings.Contains(got.err, want) || strings.Contains(got.err+got.out, plantedCredential) {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"crypto/rand"
 	"encoding/base64"
 	"errors"
@@ -9,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"innerloop/internal/keyring"
@@ -116,6 +118,10 @@ func openRing(c Config) (ring *keyring.Ring, made string, err error) {
 	if err != nil {
 		return nil, "", err
 	}
-	ring, err = keyring.New(key)
+	earlier, err := earlierMasterKeys(c)
+	if err != nil {
+		return nil, "", err
+	}
+	ring, err = keyring.New(key, slices.DeleteFunc(earlier, func(k []byte) bool { return bytes.Equal(k, key) })...)
 	return ring, made, err
 }

@@ -11,6 +11,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -100,7 +101,10 @@ func openHouse(ctx context.Context, c Config, log *slog.Logger, migrate bool, no
 // bind refuses a store that another master key made: cursors and receipts in
 // it could not be checked, and retries would publish twice.
 func (h *house) bind(ctx context.Context) error {
-	err := h.store.BindMasterKey(ctx, h.keys.Fingerprint())
+	err := h.store.BindMasterKey(ctx, h.keys.Fingerprint(), h.keys.Previous()...)
+	if err == nil {
+		return h.opens(ctx)
+	}
 	if !errors.Is(err, models.ErrMasterKey) {
 		return err
 	}
@@ -110,6 +114,19 @@ func (h *house) bind(ctx context.Context) error {
 		return errors.Join(fmt.Errorf("the database belongs to a master key that is missing: put the old file back at %s, or set INNERLOOP_MASTER_KEY or INNERLOOP_MASTER_KEY_FILE", h.madeKey), os.Remove(h.madeKey))
 	}
 	return errors.New("the database belongs to another master key; start with the one it was made with")
+}
+
+// opens refuses a vault whose keys are wrapped under a master key that is not
+// given: calls with credentials would fail one by one.
+func (h *house) opens(ctx context.Context) error {
+	ids, err := h.store.MasterKeys(ctx)
+	if err != nil {
+		return err
+	}
+	if slices.ContainsFunc(ids, func(id string) bool { return !h.keys.Holds(id) }) {
+		return errors.New("the vault still needs an earlier master key: give it as INNERLOOP_PREVIOUS_MASTER_KEY or INNERLOOP_PREVIOUS_MASTER_KEY_FILE and run innerloop masterkey rotate")
+	}
+	return nil
 }
 
 // coworker makes the organisation's toolbox on the house's store. info is the

@@ -16,6 +16,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"slices"
 )
 
 // MasterSize is the length of a master key in bytes.
@@ -77,6 +78,20 @@ func derive(key secret, purpose string) (secret, error) {
 // Fingerprint identifies the current master key and reveals nothing of it: 32
 // hex digits.
 func (r *Ring) Fingerprint() string { return r.masters[0].fingerprint }
+
+// Previous identifies the earlier master keys, as Fingerprint does.
+func (r *Ring) Previous() []string {
+	var all []string
+	for _, m := range r.masters[1:] {
+		all = append(all, m.fingerprint)
+	}
+	return all
+}
+
+// Holds tells whether what was made under a master key of this id can be read.
+func (r *Ring) Holds(id string) bool {
+	return slices.ContainsFunc(r.masters, func(m master) bool { return m.id() == id })
+}
 
 // Current returns the id of the current master key.
 func (r *Ring) Current() string { return r.masters[0].id() }
