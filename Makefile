@@ -3,6 +3,7 @@
 GO      ?= go
 TOOL    := $(GO) tool -modfile=tools/go.mod
 FUZZTIME ?= 60s
+CHAOS    ?= 500
 # Large journals for measurements are kept here between runs.
 BENCH_DATA ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/innerloop-bench
 
@@ -66,6 +67,9 @@ soak: build ## what takes long: a million entries, made once and kept in BENCH_D
 
 stall: build ## a thousand connections that send half a request: memory, and what others notice
 	$(GO) run ./e2e/bench -binary bin/innerloop -stall 1000 -span 10s
+
+chaos: ## CHAOS (500) servers killed while code runs in their sandbox: nothing may stay behind
+	$(GO) test ./e2e -run '^TestAKilledServerLeavesNoRunBehind$$' -count $(CHAOS) -timeout 0
 
 test: ## everything: race, both engines, stories, real browser, real MCP clients
 	e2e/setup.sh
