@@ -17,6 +17,11 @@ type Omission struct {
 	Of    string `json:"of"`    // "items", "names" or "bytes"
 }
 
+const (
+	leastDeep = 8   // bytes, below which a list or an object is left out whole
+	pathHead  = 300 // bytes of a path that is told
+)
+
 // omissionsMax bounds the list; places beyond it are cut all the same.
 const omissionsMax = 20
 
@@ -94,6 +99,7 @@ func textSize(s string) int {
 
 func (c *cutter) note(o Omission) {
 	if len(c.omitted) < omissionsMax {
+		o.Path = head(o.Path, pathHead)
 		c.omitted = append(c.omitted, o)
 	}
 }
@@ -102,6 +108,10 @@ func (c *cutter) note(o Omission) {
 func (c *cutter) cut(value any, m measured, budget int, path string) (any, int) {
 	if m.size <= budget {
 		return value, m.size
+	}
+	if _, text := value.(string); !text && budget < leastDeep {
+		c.note(Omission{path, 0, m.size, "bytes"})
+		return nil, len("null")
 	}
 	switch v := value.(type) {
 	case string:
