@@ -65,6 +65,9 @@ func (f keyFlags) change() (coworker.Change, error) {
 	}
 	if given("class") {
 		class := coworker.Class(*f.class)
+		if !class.Valid() {
+			errs = append(errs, errors.New("--class must be read, write or irreversible"))
+		}
 		change.Class = &class
 	}
 	if given("networks") {
@@ -110,6 +113,9 @@ another with --scopes admin.`,
 				if err != nil {
 					return nil, nil, err
 				}
+				if c.Flags().Changed("user") && *user == "" {
+					return nil, nil, misuse{errors.New("--user must be a USER_ID")}
+				}
 				given, err := fields.change()
 				if err := errors.Join(err, positive(c, "expires-in-days", *days)); err != nil {
 					return nil, nil, err
@@ -129,13 +135,13 @@ another with --scopes admin.`,
 					return nil, nil, err
 				}
 				return struct {
-					ID        coworker.KeyID  `json:"key_id"`
-					Key       string          `json:"key"`
-					Scopes    coworker.Scopes `json:"scopes"`
-					ExpiresAt string          `json:"expires_at"`
-				}{k.ID, secret.Reveal(), k.Scopes, coworker.FormatTime(k.ExpiresAt)}, []string{
-					"key " + string(k.ID) + " with " + k.Scopes.String(), "", secret.Reveal(), "", "It lives until " + coworker.FormatTime(k.ExpiresAt) + " and is not shown again.",
-				}, nil
+						ID        coworker.KeyID  `json:"key_id"`
+						Key       string          `json:"key"`
+						Scopes    coworker.Scopes `json:"scopes"`
+						ExpiresAt string          `json:"expires_at"`
+					}{k.ID, secret.Reveal(), k.Scopes, coworker.FormatTime(k.ExpiresAt)}, []string{
+						"key " + string(k.ID) + " with " + k.Scopes.String(), "", secret.Reveal(), "", "It lives until " + coworker.FormatTime(k.ExpiresAt) + " and is not shown again.",
+					}, nil
 			}
 		},
 	}.command()

@@ -106,6 +106,8 @@ func TestOrganizationsByTheCommandLine(t *testing.T) {
 				{"key", "create", "--org", id, "--scopes", "all"},
 				{"key", "create", "--org", id, "--scopes", ""},
 				{"key", "create", "--org", id, "--class", "huge"},
+				{"key", "create", "--org", id, "--class", ""}, // an empty variable of a script must not widen a key
+				{"key", "create", "--org", id, "--user", ""},
 				{"key", "update", "apikey_1"},
 				{"user", "add", "A"},
 				{"key", "create", "--org", id, "--networks", "home"},
