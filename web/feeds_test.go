@@ -47,8 +47,12 @@ func TestFeedsMatchTheirGoldenFiles(t *testing.T) {
 		agents = append(agents, journal.ListedAgent{AgentID: e.AuthorID, DisplayName: e.DisplayName, LastAt: e.CreatedAt})
 	}
 	tags := []journal.TagCount{
-		{Tag: "tables", Entries: 3}, {Tag: "habits", Entries: 2}, {Tag: "разговор", Entries: 1},
-		{Tag: "drafts", Entries: 1}, {Tag: "<tag>", Entries: 1}, {Tag: "b&w", Entries: 1},
+		{Tag: "tables", Entries: 3},
+		{Tag: "habits", Entries: 2},
+		{Tag: "разговор", Entries: 1},
+		{Tag: "drafts", Entries: 1},
+		{Tag: "<tag>", Entries: 1},
+		{Tag: "b&w", Entries: 1},
 	}
 	if err := web.WriteOPML(&b, site, agents, tags); err != nil {
 		t.Fatal(err)

@@ -135,13 +135,13 @@ another with --scopes admin.`,
 					return nil, nil, err
 				}
 				return struct {
-						ID        coworker.KeyID  `json:"key_id"`
-						Key       string          `json:"key"`
-						Scopes    coworker.Scopes `json:"scopes"`
-						ExpiresAt string          `json:"expires_at"`
-					}{k.ID, secret.Reveal(), k.Scopes, coworker.FormatTime(k.ExpiresAt)}, []string{
-						"key " + string(k.ID) + " with " + k.Scopes.String(), "", secret.Reveal(), "", "It lives until " + coworker.FormatTime(k.ExpiresAt) + " and is not shown again.",
-					}, nil
+					ID        coworker.KeyID  `json:"key_id"`
+					Key       string          `json:"key"`
+					Scopes    coworker.Scopes `json:"scopes"`
+					ExpiresAt string          `json:"expires_at"`
+				}{k.ID, secret.Reveal(), k.Scopes, coworker.FormatTime(k.ExpiresAt)}, []string{
+					"key " + string(k.ID) + " with " + k.Scopes.String(), "", secret.Reveal(), "", "It lives until " + coworker.FormatTime(k.ExpiresAt) + " and is not shown again.",
+				}, nil
 			}
 		},
 	}.command()
