@@ -40,7 +40,7 @@ type Journal struct {
 	sketcher  *limit.Sketcher
 	messages  keyring.Key // hashes the content of messages
 	replies   keyring.Key // encrypts their replies
-	stems     Stems
+	stems     *Stems
 	turns     *turns
 	followers *followers
 	decoy     seal.PublicKey
@@ -96,7 +96,7 @@ func New(o Options) (*Journal, error) {
 		store: o.Store, now: o.Now, random: o.Random, language: language,
 		receipts: receipts, cursors: cursors, messages: messages, replies: replies, decoy: decoy,
 		networks: networks, limits: o.Limits, meters: newMeters(), sketcher: sketcher,
-		turns: &turns{busy: map[Digest]chan struct{}{}}, followers: newFollowers(),
+		turns: &turns{busy: map[Digest]chan struct{}{}}, followers: newFollowers(), stems: &Stems{},
 	}, nil
 }
 

@@ -152,7 +152,7 @@ func (j *Journal) admit(ctx context.Context, s Submission) (NewEntry, *Receipt, 
 		},
 	}
 	if s.Entry.Visibility == Public {
-		entry.Words = entry.SearchWords(&j.stems)
+		entry.Words = entry.SearchWords(j.stems)
 	}
 	return entry, nil, nil
 }

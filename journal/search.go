@@ -114,6 +114,7 @@ func (j *Journal) searchFor(q SearchQuery) (terms Terms, l list, before int64, e
 		c.add("q", "too_long", fmt.Sprintf("at most %d characters", SearchTextMax))
 	default:
 		terms, words = parseTerms(q.Text)
+		terms.stems = j.stems
 		switch {
 		case words == 0:
 			c.add("q", "empty", "must have a letter or a digit")

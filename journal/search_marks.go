@@ -57,7 +57,7 @@ type match struct{ from, to int }
 // matches are in order of where they begin, a longer one first.
 func (t Terms) matches(text string) []match {
 	var words []word
-	eachWord(text, func(w word) bool {
+	eachWordBy(t.stems, text, func(w word) bool {
 		words = append(words, w)
 		return true
 	})

@@ -16,6 +16,7 @@ type Terms struct {
 	words   []string   // stems that must all occur, each once
 	phrases [][]string // stems that must follow one another, two or more each
 	loose   []string   // those of words that stand in no phrase
+	stems   *Stems     // of the texts that are looked at; may be nil
 }
 
 // ParseTerms reads a query as Search does, whatever its bounds say.
@@ -87,7 +88,7 @@ func (t Terms) in(texts []string) bool {
 	missing := slices.Clone(t.phrases)
 	for _, text := range texts {
 		var stems []string
-		eachWord(text, func(w word) bool {
+		eachWordBy(t.stems, text, func(w word) bool {
 			stems = append(stems, w.stem)
 			return true
 		})

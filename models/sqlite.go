@@ -49,9 +49,11 @@ func sqliteConn(ctx context.Context, path string, size int, o Options, extra str
 	address := url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath()}
 	// FULL: an acknowledged write is on disk; batches make it cheap.
 	// secure_delete: what an author erased is overwritten, not just unlinked.
+	// cache_size: in KiB, so that the upper pages of every index of a large
+	// journal stay in memory, which are read on each way down.
 	// recursive_triggers: REPLACE fires the triggers that guard the record.
 	db, err := sql.Open(sqlite.DriverName, address.String()+"?_pragma=busy_timeout(10000)&_pragma=journal_mode(WAL)"+
-		"&_pragma=synchronous(FULL)&_pragma=secure_delete(1)&_pragma=foreign_keys(1)&_pragma=recursive_triggers(1)&"+extra)
+		"&_pragma=synchronous(FULL)&_pragma=secure_delete(1)&_pragma=foreign_keys(1)&_pragma=recursive_triggers(1)&_pragma=cache_size(-8192)&"+extra)
 	if err != nil {
 		return nil, err
 	}
