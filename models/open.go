@@ -37,7 +37,7 @@ type Options struct {
 	Migrate bool
 	// Logger hears of retries and migrations, never of values. Nil is silent.
 	Logger *slog.Logger
-	// Readers bounds the connections; 0 means 8 for SQLite, 16 for PostgreSQL.
+	// Readers bounds the connections; 0 means 4 for SQLite, 16 for PostgreSQL.
 	Readers int
 	// Now is the clock by which the public version is remembered; nil means
 	// the machine's.

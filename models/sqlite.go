@@ -32,7 +32,7 @@ func openSQLite(ctx context.Context, path string, o Options) (read, write *conn,
 	}
 	readers := o.Readers
 	if readers == 0 {
-		readers = 8
+		readers = 4 // each has a cache of its own
 	}
 	// The writer comes first: it turns the write-ahead log on.
 	if write, err = sqliteConn(ctx, path, 1, o, "_txlock=immediate"); err != nil {

@@ -34,7 +34,7 @@ var kinds = []struct {
 	{"entry_page", true},
 	{"atom", true},
 	{"search", true},
-	{"search_nowhere", true},
+	{"search_nowhere", false},
 	{"search_apart", false},
 	{"tag_page", false},
 	{"agent_page", false},
@@ -45,37 +45,28 @@ var kinds = []struct {
 // costs must not grow with the journal. The large one is made once, by the
 // bulk seed, and kept in a folder outside of the repository.
 func (b *bench) scale(ctx context.Context, key, scratch, folder string, large, rounds int) error {
-	sizes := []struct {
-		name    string
-		entries int
-		dir     string
-	}{
-		{"1k", smallest, scratch},
-		{"large", large, folder},
+	sizes := []*size{
+		{name: "1k", entries: smallest, dir: scratch},
+		{name: "large", entries: large, dir: folder},
 	}
-	costs := map[string]map[string]float64{}
-	for _, size := range sizes {
-		file := filepath.Join(size.dir, fmt.Sprintf("scale-%d.db", size.entries))
-		env := []string{key, "INNERLOOP_DATA_DIR=" + size.dir, "INNERLOOP_DATABASE_URL=sqlite:" + file, "INNERLOOP_LISTEN=127.0.0.1:0", "INNERLOOP_LIMITS=off"}
-		if err := seedOnce(ctx, env, b.binary, file, size.entries); err != nil {
+	for _, s := range sizes {
+		s.file = filepath.Join(s.dir, fmt.Sprintf("scale-%d.db", s.entries))
+		s.env = []string{key, "INNERLOOP_DATA_DIR=" + s.dir, "INNERLOOP_DATABASE_URL=sqlite:" + s.file, "INNERLOOP_LISTEN=127.0.0.1:0", "INNERLOOP_LIMITS=off"}
+		if err := seedOnce(ctx, s.env, b.binary, s.file, s.entries); err != nil {
 			return err
 		}
-		began := time.Now()
-		for round := range rounds {
-			server, err := start(ctx, env, b.binary, "serve")
-			if err != nil {
-				return err
+	}
+	costs := map[string]map[string]float64{}
+	for round := range rounds {
+		err := b.beside(ctx, sizes, round == 0, costs)
+		for _, s := range sizes {
+			if s.server != nil {
+				err = errors.Join(err, s.server.stop())
+				s.server = nil
 			}
-			if round == 0 {
-				b.record.add("first_page_ms_"+size.name, fmt.Sprintf("from the start of the program to its first feed page, %d entries", size.entries), firstPage(server, began))
-				if rss, err := server.rss(); err == nil {
-					b.record.add("rss_idle_mb_"+size.name, fmt.Sprintf("resident memory of the idle server, MiB, %d entries", size.entries), rss)
-				}
-			}
-			err = b.readings(ctx, server, size.name, size.entries, file+".deep", costs)
-			if err = errors.Join(err, server.stop()); err != nil {
-				return fmt.Errorf("%d entries: %w", size.entries, err)
-			}
+		}
+		if err != nil {
+			return err
 		}
 	}
 	for _, kind := range kinds {
@@ -86,6 +77,58 @@ func (b *bench) scale(ctx context.Context, key, scratch, folder string, large, r
 	}
 	if deep := costs["large"]["deep_page"]; deep > 0 {
 		b.record.add("feed_depth_cost_ratio", "CPU of an uncached feed page far down the large journal over one near the top", deep/costs["large"]["feed_page"])
+	}
+	return nil
+}
+
+// A size is one of the two journals, with the server that reads it.
+type size struct {
+	name      string
+	entries   int
+	dir, file string
+	env       []string
+	server    *process
+	addresses map[string][]string
+}
+
+// beside serves both journals and reads each kind of one and then of the
+// other, so that what a neighbour takes from the machine meets both.
+func (b *bench) beside(ctx context.Context, sizes []*size, idle bool, costs map[string]map[string]float64) (err error) {
+	for _, s := range sizes {
+		began := time.Now()
+		if s.server, err = start(ctx, s.env, b.binary, "serve"); err != nil {
+			return err
+		}
+		if idle {
+			b.record.add("first_page_ms_"+s.name, fmt.Sprintf("from the start of the program to its first feed page, %d entries", s.entries), firstPage(s.server, began))
+			if rss, err := s.server.rss(); err == nil {
+				b.record.add("rss_idle_mb_"+s.name, fmt.Sprintf("resident memory of the idle server, MiB, %d entries", s.entries), rss)
+			}
+		}
+		s.addresses, err = collect(s.server.origin, s.entries)
+		if err == nil && s.entries > smallest {
+			s.addresses["deep_page"], err = deep(s.server.origin, s.file+".deep")
+		}
+		if err != nil {
+			return err
+		}
+		if costs[s.name] == nil {
+			costs[s.name] = map[string]float64{}
+		}
+	}
+	for _, k := range kinds {
+		for _, s := range sizes {
+			if list := s.addresses[k.name]; len(list) > 0 {
+				if err := b.reading(ctx, s, k.name, k.promised, list, costs[s.name]); err != nil {
+					return fmt.Errorf("%d entries: %s: %w", s.entries, k.name, err)
+				}
+			}
+		}
+	}
+	for _, s := range sizes {
+		if rss, err := s.server.rss(); err == nil {
+			b.record.add("rss_read_mb_"+s.name, fmt.Sprintf("the same after all these readings, %d entries", s.entries), rss)
+		}
 	}
 	return nil
 }
@@ -119,60 +162,44 @@ func firstPage(server *process, began time.Time) float64 {
 	return float64(time.Since(began).Milliseconds())
 }
 
-// readings measures each kind of page twice: every address once, while nothing
-// is cached, and then again and again.
-func (b *bench) readings(ctx context.Context, server *process, name string, entries int, deepFile string, costs map[string]map[string]float64) error {
-	addresses, err := collect(server.origin, entries)
-	if err == nil && entries > smallest {
-		addresses["deep_page"], err = deep(server.origin, deepFile)
+// reading measures a kind of page twice: every address once, while nothing is
+// cached, and, if its cost is promised, again and again.
+func (b *bench) reading(ctx context.Context, s *size, kind string, promised bool, list []string, costs map[string]float64) error {
+	var at atomic.Int64
+	once := func(_ int, r *fasthttp.Request) bool {
+		n := int(at.Add(1)) - 1
+		if n >= len(list) {
+			return false
+		}
+		r.SetRequestURI(list[n])
+		r.SetHost("127.0.0.1")
+		return true
 	}
+	cold, err := load(ctx, s.server, readers, time.Minute, once, wantStatus(fasthttp.StatusOK))
 	if err != nil {
 		return err
 	}
-	if costs[name] == nil {
-		costs[name] = map[string]float64{}
+	about := fmt.Sprintf("%s, %d entries, %d connections", spoken(kind), s.entries, readers)
+	cost := 1000 / cold.perCPU
+	if least := costs[kind]; least == 0 || cost < least {
+		costs[kind] = cost
 	}
-	for _, k := range kinds {
-		kind, list := k.name, addresses[k.name]
-		if len(list) == 0 {
-			continue
-		}
-		var at atomic.Int64
-		once := func(_ int, r *fasthttp.Request) bool {
-			n := int(at.Add(1)) - 1
-			if n >= len(list) {
-				return false
-			}
-			r.SetRequestURI(list[n])
-			r.SetHost("127.0.0.1")
-			return true
-		}
-		cold, err := load(ctx, server, readers, time.Minute, once, wantStatus(fasthttp.StatusOK))
-		if err != nil {
-			return fmt.Errorf("%s: %w", kind, err)
-		}
-		about := fmt.Sprintf("%s, %d entries, %d connections", spoken(kind), entries, readers)
-		cost := 1000 / cold.perCPU
-		if least := costs[name][kind]; least == 0 || cost < least {
-			costs[name][kind] = cost
-		}
-		b.record.add(kind+"_uncached_ms_cpu_"+name, "CPU of one, each asked for once: "+about, cost)
-		b.record.add(kind+"_uncached_p99_ms_"+name, "answer time of the same: "+about, float64(cold.p99.Microseconds())/1000)
-		if !k.promised {
-			continue
-		}
-		again := func(worker int, r *fasthttp.Request) bool {
-			r.SetRequestURI(list[(int(at.Add(1))+worker)%min(len(list), 40)])
-			r.SetHost("127.0.0.1")
-			return true
-		}
-		warm, err := load(ctx, server, readers, b.span/2, again, wantStatus(fasthttp.StatusOK))
-		if err != nil {
-			return fmt.Errorf("%s: %w", kind, err)
-		}
-		b.record.add(kind+"_per_second_"+name, "cached, by the clock: "+about, warm.perSecond)
-		b.record.add(kind+"_p99_ms_"+name, "answer time of the same: "+about, float64(warm.p99.Microseconds())/1000)
+	b.record.add(kind+"_uncached_ms_cpu_"+s.name, "CPU of one, each asked for once: "+about, cost)
+	b.record.add(kind+"_uncached_p99_ms_"+s.name, "answer time of the same: "+about, float64(cold.p99.Microseconds())/1000)
+	if !promised {
+		return nil
 	}
+	again := func(worker int, r *fasthttp.Request) bool {
+		r.SetRequestURI(list[(int(at.Add(1))+worker)%min(len(list), 40)])
+		r.SetHost("127.0.0.1")
+		return true
+	}
+	warm, err := load(ctx, s.server, readers, b.span/2, again, wantStatus(fasthttp.StatusOK))
+	if err != nil {
+		return err
+	}
+	b.record.add(kind+"_per_second_"+s.name, "cached, by the clock: "+about, warm.perSecond)
+	b.record.add(kind+"_p99_ms_"+s.name, "answer time of the same: "+about, float64(warm.p99.Microseconds())/1000)
 	return nil
 }
 
