@@ -39,6 +39,20 @@ func (s *Server) settingsRoutes() {
 		page(settings.KeysPath+"/:key/revoke", settings.KeysPath, s.askRevokeKey)
 		form(settings.KeysPath+"/:key/revoke", settings.KeysPath, s.revokeKeyForm)
 
+		if s.keeper != nil {
+			form(settings.RulesPath, settings.Path, s.saveRulesForm)
+			form(settings.NetworksPath, settings.Path, s.admitNetworkForm)
+			form(settings.NetworksPath+"/remove", settings.Path, s.forbidNetworkForm)
+
+			service := settings.ConnectionsPath + "/:service"
+			page(settings.ConnectionsPath, settings.ConnectionsPath, s.servicesPage)
+			page(service, settings.ConnectionsPath, s.servicePage)
+			form(service, settings.ConnectionsPath, s.connectForm)
+			form(service+"/:connection/test", settings.ConnectionsPath, s.testForm)
+			page(service+"/:connection/remove", settings.ConnectionsPath, s.askRemoveConnection)
+			form(service+"/:connection/remove", settings.ConnectionsPath, s.removeConnectionForm)
+		}
+
 		page(settings.AuditPath, settings.AuditPath, s.auditPage)
 		page(settings.CSVPath, settings.AuditPath, s.auditCSV)
 
@@ -143,7 +157,7 @@ func (s *Server) deskOf(ctx context.Context, c *fiber.Ctx, way passage, section 
 		return nil, err
 	}
 	lang, path := locale.FromPath(rawPath(c))
-	f := settings.Frame{Lang: lang, Path: path, Section: section, Organization: o.Name, CSRF: token.CSRF(), Done: lang.SettingsMessages().Done[string(c.Context().QueryArgs().Peek("done"))]}
+	f := settings.Frame{Lang: lang, Path: path, Section: section, Organization: o.Name, CSRF: token.CSRF(), Connections: s.keeper != nil, Done: lang.SettingsMessages().Done[string(c.Context().QueryArgs().Peek("done"))]}
 	return &desk{Ctx: c, ctx: ctx, who: who, frame: f, secure: way.secure}, nil
 }
 

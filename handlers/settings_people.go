@@ -59,16 +59,6 @@ func (d *desk) further(path, next string) string {
 	return d.lang().Path(path) + "?after=" + url.QueryEscape(next)
 }
 
-// organizationPage is GET /settings of somebody who is signed in.
-func (s *Server) organizationPage(d *desk) error {
-	o, err := s.coworker.Organization(d.ctx, d.who, d.organization())
-	if err != nil {
-		return err
-	}
-	d.frame.Title = d.messages().Organization
-	return s.sheet(d.Ctx, settings.OrganizationPage(settings.Organization{Frame: d.frame, ID: string(o.ID), Created: settings.At(d.lang(), o.CreatedAt)}))
-}
-
 // usersPage is GET /settings/users.
 func (s *Server) usersPage(d *desk) error { return s.showUsers(d, "") }
 

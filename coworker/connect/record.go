@@ -2,6 +2,7 @@ package connect
 
 import (
 	"innerloop/coworker"
+	"innerloop/coworker/catalog"
 )
 
 // A Record is a connection as it is written: never a value of a secret field.
@@ -70,3 +71,6 @@ func (k *Keeper) Secret(service, auth, field string) bool {
 	}
 	return true
 }
+
+// Catalog is what can be connected.
+func (k *Keeper) Catalog() *catalog.Catalog { return k.catalog }

@@ -86,6 +86,7 @@ type SettingsConnections struct {
 	SandboxHint, Connect, Ask, AskLead      string
 	Confirm, Worked, Refused, Failed        string
 	BackToAll, Note, For, ForHint           string
+	Unreachable, Answered                   string
 }
 
 // SettingsAudit is the page of the audit log.

@@ -3,6 +3,7 @@ package settings
 import (
 	"fmt"
 	"strings"
+	"time"
 )
 
 // Audit is the page of the audit log.
@@ -62,3 +63,12 @@ func (v Audit) bars(count func(AuditDay) int) string {
 
 func (v Audit) calls() string  { return v.bars(func(d AuditDay) int { return d.Calls }) }
 func (v Audit) failed() string { return v.bars(func(d AuditDay) int { return d.Errors }) }
+
+// dateField is the kind of a field for a day. What is no day would be lost in a
+// field for days, so it stays in one for text.
+func dateField(value string) string {
+	if _, err := time.Parse(time.DateOnly, value); value != "" && err != nil {
+		return "text"
+	}
+	return "date"
+}

@@ -91,11 +91,11 @@ func AuditPage(v Audit) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = input(v.Frame, Input{ID: "from", Name: "from", Label: v.messages().Log.From, Kind: "date", Value: v.From, Optional: true}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = input(v.Frame, Input{ID: "from", Name: "from", Label: v.messages().Log.From, Kind: dateField(v.From), Value: v.From, Optional: true}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = input(v.Frame, Input{ID: "until", Name: "until", Label: v.messages().Log.Until, Kind: "date", Value: v.Until, Optional: true}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = input(v.Frame, Input{ID: "until", Name: "until", Label: v.messages().Log.Until, Kind: dateField(v.Until), Value: v.Until, Optional: true}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
