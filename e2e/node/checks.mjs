@@ -2,162 +2,21 @@
 // validity, and journeys without script. Which pages and journeys there are
 // comes from the story that runs this.
 import assert from 'node:assert/strict';
-import { existsSync, readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
-import { HtmlValidate, StaticConfigLoader } from 'html-validate';
-import { chromium } from 'playwright-core';
+import { launch } from './chromium.mjs';
 import { input, step } from './common.mjs';
+import { accessible, axe, colours, everything, fresh, keyboard, narrow, pressable, printed, spaced, valid } from './page.mjs';
 
 const { url, pages, journeys, report } = await input();
-const executablePath = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find(existsSync);
-assert.ok(executablePath, 'no Chromium found: run e2e/setup.sh, as make test does');
-const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+const browser = await launch();
 
-const browser = await chromium.launch({
-	executablePath,
-	args: [
-		'--no-sandbox', '--disable-gpu', '--disable-quic', '--disable-dev-shm-usage', '--no-first-run',
-		'--disable-background-networking', '--disable-component-update', '--disable-sync',
-	],
-});
-
-const validator = new HtmlValidate(new StaticConfigLoader({
-	extends: ['html-validate:standard'],
-	// Form of the source, which says nothing to a reader.
-	rules: { 'long-title': 'off', 'no-trailing-whitespace': 'off' },
-}));
 const sizes = [[1280, 900], [390, 844]];
 const themes = ['light', 'dark'];
 const inRussian = (path) => path === '/' ? '/ru' : path.startsWith('/?') ? '/ru' + path.slice(1) : '/ru' + path;
 
-// A page that reports what a reader's console would say.
-async function fresh(context) {
-	const page = await context.newPage();
-	const faults = [];
-	page.on('console', (message) => {
-		// A page that answers 404 or 410 is itself a failed load to the console.
-		const itself = /Failed to load resource/.test(message.text()) && message.location().url === page.url();
-		if (['error', 'warning'].includes(message.type()) && !itself) faults.push(`console ${message.type()}: ${message.text()}`);
-	});
-	page.on('pageerror', (error) => faults.push(`page error: ${error.message}`));
-	page.on('request', (request) => {
-		const to = new URL(request.url());
-		if (to.protocol !== 'data:' && to.origin !== url) faults.push(`request to ${to.origin}`);
-	});
-	await page.addInitScript(() => {
-		globalThis.violations = [];
-		addEventListener('securitypolicyviolation', (event) => globalThis.violations.push(`${event.violatedDirective}: ${event.blockedURI}`));
-	});
-	return { page, faults };
-}
-
-async function valid(name, html) {
-	const report = await validator.validateString(html, name);
-	const said = report.results.flatMap((result) => result.messages.map((m) => `${m.ruleId}: ${m.message} (${m.selector ?? m.line})`));
-	assert.deepEqual(said, [], `${name} is no valid HTML`);
-}
-
-// What the theme changes is colour; all else is asked once for each width.
-const everything = { type: 'tag', values: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'] };
-const colours = { type: 'rule', values: ['color-contrast', 'link-in-text-block'] };
-
-async function accessible(page, name, runOnly) {
-	const found = await page.evaluate(async (runOnly) => {
-		const rules = runOnly.type === 'tag' ? { 'target-size': { enabled: true } } : {};
-		const { violations } = await globalThis.axe.run(document, { runOnly, rules, resultTypes: ['violations'] });
-		return violations.map((v) => `${v.id}: ${v.nodes.slice(0, 3).map((n) => n.target.join(' ') + ' ' + (n.any[0] ?? n.all[0] ?? n.none[0])?.message).join(' | ')}`);
-	}, runOnly);
-	assert.deepEqual(found, [], name);
-}
-
-async function narrow(page, name) {
-	await page.setViewportSize({ width: 320, height: 640 });
-	const found = await page.evaluate(() => {
-		const root = document.documentElement;
-		const over = [...document.querySelectorAll('body *')].filter((e) => e.getBoundingClientRect().right > root.clientWidth + 1 && !e.closest('.vh, .skip'));
-		return { by: root.scrollWidth - root.clientWidth, over: over.slice(0, 3).map((e) => e.outerHTML.slice(0, 120)) };
-	});
-	assert.equal(found.by, 0, `${name} scrolls sideways at 320 px: ${found.over.join('\n')}`);
-}
-
-// What is pressed is at least 24 pixels each way, unless it is a word of a
-// sentence (WCAG 2.5.8). A field with a label around it is as large as that.
-async function pressable(page, name) {
-	const small = await page.evaluate(() => [...document.querySelectorAll('a[href], button, input, select, textarea, summary')]
-		.filter((e) => e.type !== 'hidden' && e.checkVisibility({ visibilityProperty: true }) && !e.closest('.vh, .skip'))
-		.filter((e) => getComputedStyle(e).display !== 'inline' || ![...e.parentElement.childNodes].some((n) => n.nodeType === 3 && n.data.trim()))
-		.map((e) => [e, (e.closest('label') ?? e).getBoundingClientRect()])
-		.filter(([, box]) => box.width < 23.5 || box.height < 23.5)
-		.map(([e, box]) => `${Math.round(box.width)} x ${Math.round(box.height)}: ${e.outerHTML.slice(0, 100)}`).slice(0, 4));
-	assert.deepEqual(small, [], `${name}: targets`);
-}
-
-// A reader may set lines, letters, words and paragraphs further apart (WCAG
-// 1.4.12): nothing is cut off then, and nothing scrolls sideways.
-async function spaced(page, name) {
-	const cut = await page.evaluate(() => {
-		const sheet = new CSSStyleSheet();
-		sheet.replaceSync('* { line-height: 1.5 !important; letter-spacing: .12em !important; word-spacing: .16em !important } p { margin-block-end: 2em !important }');
-		document.adoptedStyleSheets = [sheet];
-		const root = document.documentElement;
-		const found = [...document.querySelectorAll('body *')].filter((e) => {
-			const style = getComputedStyle(e);
-			if (e.closest('.vh, svg') || style.display === 'inline' || /^(input|textarea)$/i.test(e.tagName)) return false;
-			const clips = style.overflowX !== 'visible' || style.overflowY !== 'visible' || /button|^a$/i.test(e.tagName);
-			return clips && e.checkVisibility() && (e.scrollWidth > e.clientWidth + 1 || e.scrollHeight > e.clientHeight + 1);
-		}).map((e) => e.outerHTML.slice(0, 100)).slice(0, 4);
-		if (root.scrollWidth > root.clientWidth) found.push(`the page is ${root.scrollWidth} wide`);
-		document.adoptedStyleSheets = [];
-		return found;
-	});
-	assert.deepEqual(cut, [], `${name}: text set apart`);
-}
-
-// Tab must go through everything that can be focused, in the order of the
-// text, and each stop must be seen.
-async function keyboard(page, name) {
-	const stops = await page.evaluate(() => {
-		getSelection().removeAllRanges();
-		// A field that has the focus from the start would be where Tab sets out.
-		document.documentElement.tabIndex = -1;
-		document.documentElement.focus();
-		document.documentElement.removeAttribute('tabindex');
-		const all = [...document.querySelectorAll('a[href], button, input, select, textarea, summary, [tabindex]')]
-			.filter((e) => e.tabIndex >= 0 && !e.disabled && e.type !== 'hidden' && e.checkVisibility({ visibilityProperty: true }));
-		// One radio button of a group is a stop.
-		const list = all.filter((e) => e.type !== 'radio' || e.checked || !all.some((o) => o.name === e.name && o.checked) && all.find((o) => o.name === e.name) === e);
-		list.forEach((e, i) => { e.stop = i; });
-		globalThis.walked = [];
-		addEventListener('focusin', ({ target: e }) => {
-			const box = e.getBoundingClientRect();
-			globalThis.walked.push(box.width > 0 && box.height > 0 && getComputedStyle(e).outlineStyle !== 'none' ? e.stop : `unseen: ${e.outerHTML.slice(0, 100)}`);
-		});
-		return list.length;
-	});
-	for (let i = 0; i < stops; i++) await page.keyboard.press('Tab');
-	const order = await page.evaluate(() => globalThis.walked);
-	assert.deepEqual(order, Array.from({ length: stops }, (_, i) => i), `${name}: the order of ${stops} stops`);
-}
-
-// On paper: the entry and what is known of its signature, dark on light
-// whatever the reader's theme, with the addresses of links.
-async function printed(page, name) {
-	await page.emulateMedia({ media: 'print', colorScheme: 'dark' });
-	const found = await page.evaluate(() => {
-		document.documentElement.dataset.theme = 'dark';
-		const shown = (selector) => [...document.querySelectorAll(selector)].some((e) => e.checkVisibility());
-		const on = { text: shown('.text'), facts: shown('.facts'), rest: shown('.mast, .colophon, .acts, .deeds, .neighbours'), scheme: getComputedStyle(document.documentElement).colorScheme };
-		delete document.documentElement.dataset.theme;
-		return on;
-	});
-	assert.deepEqual(found, { text: true, facts: true, rest: false, scheme: 'light' }, `${name} on paper`);
-	await page.emulateMedia({ media: 'screen' });
-}
-
 async function check({ name, path, status }, lang, context) {
 	const at = lang === 'ru' ? inRussian(path) : path;
 	const called = `${name}, ${lang}`;
-	const { page, faults } = await fresh(context);
+	const { page, faults } = await fresh(context, url);
 	const response = await page.goto(url + at, { waitUntil: 'load' });
 	assert.equal(response.status(), status, called);
 	await valid(called, await response.text());
