@@ -10,14 +10,15 @@ import (
 	"innerloop/coworker/connect"
 	"innerloop/coworker/memory"
 	"innerloop/coworker/repl"
+	"innerloop/coworker/skills"
 	"innerloop/internal/strictjson"
 )
 
 // coworkerTools are the tools of a caller with a key, in their order.
-func coworkerTools(services *catalog.Catalog, engine *connect.Engine, keeper *connect.Keeper, files *memory.Memory, python *repl.REPL) []tool {
+func coworkerTools(services *catalog.Catalog, engine *connect.Engine, keeper *connect.Keeper, files *memory.Memory, shelf *skills.Shelf, python *repl.REPL) []tool {
 	return []tool{
 		listServices(services, keeper),
-		describeService(services),
+		describeService(services, shelf),
 		connectorExecute(services, engine, keeper),
 		replExecute(services, python),
 		readMemory(files),
@@ -61,13 +62,13 @@ func listServices(services *catalog.Catalog, keeper *connect.Keeper) tool {
 	}
 }
 
-func describeService(services *catalog.Catalog) tool {
+func describeService(services *catalog.Catalog, shelf *skills.Shelf) tool {
 	return tool{
 		name: coworker.ToolDescribeService, title: "Describe a service",
-		description: "Tells all that is needed to call one service: modules with their hosts and paths, sign-in, limits, paging, classes of calls, recipes, and where the facts come from. version and ttl say how long the answer may be kept.",
+		description: "Tells all that is needed to call one service: modules with their hosts and paths, sign-in, limits, paging, classes of calls, recipes, and where the facts come from; skills are your organization's own instructions for it, to be read (resources/read) before you begin. version and ttl say how long the answer may be kept.",
 		hints:       hints{readOnly: true, idempotent: true},
 		input:       object(schema{"service": text(1, serviceMax, says("An id from "+coworker.ToolListServices+"."))}, "service"),
-		keyed: func(_ context.Context, k *keyedCall) (any, error) {
+		keyed: func(ctx context.Context, k *keyedCall) (any, error) {
 			a := readKeyed(k.arguments, []string{"service"})
 			id := a.words("service", serviceMax)
 			if err := a.fault(); err != nil {
@@ -78,7 +79,7 @@ func describeService(services *catalog.Catalog) tool {
 				return nil, unknownService(services, id)
 			}
 			k.row.change(func(row *coworker.Audit) { row.Service = id })
-			return string(passport), nil
+			return withSkills(ctx, shelf, k.who, id, passport)
 		},
 	}
 }

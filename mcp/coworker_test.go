@@ -33,7 +33,7 @@ func openBoth(t *testing.T) (*coworkertest.C, *Door, coworker.Caller) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := New(Options{Journal: j.Journal, Coworker: c.Coworker, Catalog: services, Memory: c.Memory(), Origins: testOrigins, ServerName: "innerloop", Version: "test"})
+	d, err := New(Options{Journal: j.Journal, Coworker: c.Coworker, Catalog: services, Memory: c.Memory(), Skills: c.Skills(services), Origins: testOrigins, ServerName: "innerloop", Version: "test"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,7 +93,7 @@ func TestHintsOfKeyedTools(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, tool := range coworkerTools(services, nil, nil, nil, nil) {
+	for _, tool := range coworkerTools(services, nil, nil, nil, nil, nil) {
 		acts := tool.name == coworker.ToolConnectorExecute || tool.name == coworker.ToolReplExecute
 		if tool.hints.readOnly == acts || tool.hints.destructive != acts || tool.hints.openWorld != acts || tool.description == "" || tool.title == "" {
 			t.Errorf("%s: %+v", tool.name, tool.hints)

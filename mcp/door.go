@@ -20,6 +20,7 @@ import (
 	"innerloop/coworker/connect"
 	"innerloop/coworker/memory"
 	"innerloop/coworker/repl"
+	"innerloop/coworker/skills"
 	"innerloop/internal/discovery"
 	"innerloop/journal"
 )
@@ -40,6 +41,7 @@ type Options struct {
 	Engine        *connect.Engine
 	Keeper        *connect.Keeper
 	Memory        *memory.Memory // files of users; nil means that there are none
+	Skills        *skills.Shelf  // of organisations; nil means that they have none
 	REPL          *repl.REPL     // runs code; nil means that none is run
 	Origins       discovery.Origins
 	ServerName    string
@@ -61,7 +63,8 @@ type Door struct {
 	keyedTools    []string        // listed for those who may call them
 	lasting       map[string]bool // those that may run for minutes
 	documents     map[string]bool // uris that can be read
-	skills        shelf
+	skills        shelf           // everybody's
+	own           *skills.Shelf   // of organisations; asked anew for each request
 	prompts       map[string]prompt
 	logger        *slog.Logger
 	timeout       time.Duration
@@ -78,7 +81,7 @@ func New(o Options) (*Door, error) {
 	if err != nil {
 		return nil, err
 	}
-	skills, err := discovery.Skills(o.Origins)
+	everybodys, err := discovery.Skills(o.Origins)
 	if err != nil {
 		return nil, err
 	}
@@ -95,7 +98,7 @@ func New(o Options) (*Door, error) {
 	if d.streamTimeout <= 0 {
 		d.streamTimeout = streamTimeoutDefault
 	}
-	if d.skills, err = shelve(skills); err != nil {
+	if d.skills, err = shelve(everybodys); err != nil {
 		return nil, err
 	}
 	for _, r := range readable {
@@ -104,13 +107,13 @@ func New(o Options) (*Door, error) {
 	}
 	// As mcp-go lists them, so that a key changes nothing about it.
 	slices.SortFunc(d.listed, func(a, b mcp.Resource) int { return strings.Compare(a.Name, b.Name) })
-	ours := journalTools(o.Journal, o.Origins)
+	tools := journalTools(o.Journal, o.Origins)
 	if o.Coworker == nil || o.Catalog == nil {
-		d.streamable, err = d.half(o, instructions, mcp.CacheScopePublic, ours)
+		d.streamable, err = d.half(o, instructions, mcp.CacheScopePublic, tools)
 		return d, err
 	}
-	d.coworker = o.Coworker
-	all := append(ours, coworkerTools(o.Catalog, o.Engine, o.Keeper, o.Memory, o.REPL)...)
+	d.coworker, d.own = o.Coworker, o.Skills
+	all := append(tools, coworkerTools(o.Catalog, o.Engine, o.Keeper, o.Memory, o.Skills, o.REPL)...)
 	for _, t := range all {
 		if t.keyed != nil && !t.later {
 			d.keyedTools = append(d.keyedTools, t.name)
@@ -224,13 +227,13 @@ func (d *Door) serve(ctx context.Context, c call, method string, header http.Hea
 	case method == mcp.MethodSubscriptionsListen:
 		return whole(d.subscribe(r))
 	case method == methodSkillsList:
-		return whole(d.listSkills(c, r))
+		return whole(d.listSkills(ctx, c, r))
 	case method == methodSkillsGet:
-		return whole(d.getSkill(c, r))
+		return whole(d.getSkill(ctx, c, r))
 	case method == mcp.MethodResourcesList && c.key != nil:
-		return whole(d.listResources(c, r))
-	case method == mcp.MethodResourcesRead && c.key != nil:
-		return whole(d.getResource(c, r))
+		return whole(d.listResources(ctx, c, r))
+	case method == mcp.MethodResourcesRead && (c.key != nil || !d.documents[r.uri()]):
+		return whole(d.getResource(ctx, c, r))
 	}
 	if r.token != nil && streams(header) && d.lasts(r) {
 		return d.told(ctx, c, r, header, body)

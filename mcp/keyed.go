@@ -189,23 +189,3 @@ func contractError(f *coworker.Fault) (*mcp.CallToolResult, error) {
 	}
 	return &mcp.CallToolResult{IsError: true, Content: textContent(text)}, nil
 }
-
-// listResources and getResource answer a caller with a key in front of mcp-go,
-// so that nothing of an organisation is ever registered on an object that
-// others share.
-func (d *Door) listResources(c call, r request) (int, http.Header, []byte) {
-	return r.result(struct {
-		Resources []mcp.Resource `json:"resources"`
-		marks
-	}{d.listed, d.marks(c, r)})
-}
-
-// getResource answers resources/read, whose uri was looked up before.
-func (d *Door) getResource(c call, r request) (int, http.Header, []byte) {
-	field, _ := r.params.Get("uri")
-	uri, _ := field.Text()
-	return r.result(struct {
-		Contents []mcp.ResourceContents `json:"contents"`
-		marks
-	}{[]mcp.ResourceContents{d.contents[uri]}, d.marks(c, r)})
-}

@@ -98,9 +98,14 @@ func (d *Door) reads(r request) *refusal {
 	if !ok {
 		return r.invalidParams("The member uri of params must be a string.")
 	}
-	if d.documents[uri] {
+	if d.documents[uri] || d.mayBeSkill(uri) {
 		return nil
 	}
+	return r.noResource(uri)
+}
+
+// noResource refuses an address under which there is nothing for the caller.
+func (r request) noResource(uri string) *refusal {
 	f := &refusal{
 		status: r.status(http.StatusBadRequest), code: resourceNotFound, id: r.id,
 		message: "There is no resource under this uri; resources/list names them.",

@@ -22,6 +22,7 @@ const (
 // bytes that are sent.
 type shelf struct {
 	list  json.RawMessage            // the array of all entries
+	all   []json.RawMessage          // the entries
 	entry map[string]json.RawMessage // by uri of SKILL.md
 }
 
@@ -32,7 +33,7 @@ func shelve(skills []discovery.Skill) (shelf, error) {
 		if err != nil {
 			return shelf{}, err
 		}
-		s.entry[skill.URI] = text
+		s.entry[skill.URI], s.all = text, append(s.all, text)
 	}
 	var err error
 	s.list, err = encode(skills)
@@ -61,24 +62,6 @@ func (d *Door) marks(c call, r request) marks {
 	}
 }
 
-// listSkills answers skills/list: all of them, on one page.
-func (d *Door) listSkills(c call, r request) (int, http.Header, []byte) {
-	return r.result(struct {
-		Skills json.RawMessage `json:"skills"`
-		marks
-	}{d.skills.list, d.marks(c, r)})
-}
-
-// getSkill answers skills/get, whose uri was looked up before.
-func (d *Door) getSkill(c call, r request) (int, http.Header, []byte) {
-	field, _ := r.params.Get("uri")
-	uri, _ := field.Text()
-	return r.result(struct {
-		Skill json.RawMessage `json:"skill"`
-		marks
-	}{d.skills.entry[uri], d.marks(c, r)})
-}
-
 // getsSkill refuses a uri that is none of a skill.
 func (d *Door) getsSkill(r request) *refusal {
 	field, _ := r.params.Get("uri")
@@ -86,10 +69,14 @@ func (d *Door) getsSkill(r request) *refusal {
 	if !ok {
 		return r.invalidParams("The member uri of params must be a string.")
 	}
-	if d.skills.entry[uri] == nil {
-		return r.invalidParams("There is no skill under this uri; skills/list names them.")
+	if d.skills.entry[uri] == nil && !d.mayBeSkill(uri) {
+		return r.noSkill()
 	}
 	return nil
+}
+
+func (r request) noSkill() *refusal {
+	return r.invalidParams("There is no skill under this uri; skills/list names them.")
 }
 
 // result is an answer that mcp-go has no part in.

@@ -73,7 +73,7 @@ variable can be set by it instead; a flag wins.`,
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return misuse{fmt.Errorf("%w; see %s --help", err, c.CommandPath())}
 	})
-	root.AddCommand(serve, newMigrate(s), newConfig(s), newSeed(s), newVerify(s), newExport(s), newImport(s), newAgent(s), newBridge(s), newOperate(s), newOrg(s), newUser(s), newKey(s), newConnect(s), newConnection(s), newMemory(s), newSandbox(s), newMasterKey(s), newVersion(s))
+	root.AddCommand(serve, newMigrate(s), newConfig(s), newSeed(s), newVerify(s), newExport(s), newImport(s), newAgent(s), newBridge(s), newOperate(s), newOrg(s), newUser(s), newKey(s), newConnect(s), newConnection(s), newMemory(s), newSkill(s), newSandbox(s), newMasterKey(s), newVersion(s))
 	return root
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"innerloop/coworker/skills"
 	"innerloop/handlers"
 	"innerloop/internal/discovery"
 	"innerloop/mcp"
@@ -113,7 +114,7 @@ func (h *house) server(ctx context.Context, c Config, address string, log *slog.
 	if h.python, err = h.repl(ctx, c, engine, keeper, log); err != nil {
 		return nil, origins, err
 	}
-	tools, err := mcp.New(mcp.Options{Journal: h.journal, Coworker: h.toolbox, Catalog: services, Engine: engine, Keeper: keeper, Memory: files, REPL: h.python, Origins: origins, ServerName: c.ServerName, Version: build(), Logger: log})
+	tools, err := mcp.New(mcp.Options{Journal: h.journal, Coworker: h.toolbox, Catalog: services, Engine: engine, Keeper: keeper, Memory: files, Skills: skills.New(h.store.Coworker(), h.toolbox, services), REPL: h.python, Origins: origins, ServerName: c.ServerName, Version: build(), Logger: log})
 	if err != nil {
 		return nil, origins, err
 	}

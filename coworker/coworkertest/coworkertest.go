@@ -7,7 +7,9 @@ import (
 	"testing"
 
 	"innerloop/coworker"
+	"innerloop/coworker/catalog"
 	"innerloop/coworker/memory"
+	"innerloop/coworker/skills"
 	"innerloop/internal/keyring"
 	"innerloop/internal/limit"
 	"innerloop/journal/journaltest"
@@ -67,6 +69,16 @@ func (c *C) Memory() *memory.Memory {
 		c.t.Fatal(err)
 	}
 	return m
+}
+
+// Skills opens the skills of its organisations.
+func (c *C) Skills(services *catalog.Catalog) *skills.Shelf {
+	c.t.Helper()
+	store, ok := c.Store.(skills.Store)
+	if !ok {
+		c.t.Fatal("the store keeps no skills")
+	}
+	return skills.New(store, c.Coworker, services)
 }
 
 // Found makes an organisation.
