@@ -35,7 +35,7 @@ func TestAConnectionByTheCommandLine(t *testing.T) {
 				_, _ = io.WriteString(w, `{"TS":"now","echo":"`+r.Header.Get("Authorization")+`"}`)
 			}))
 			t.Cleanup(upstream.Close)
-			s := surroundings{environ: append(p.environ, "INNERLOOP_LOG_LEVEL=debug")}
+			s := surroundings{environ: append(p.environ, "INNERLOOP_LOG_LEVEL=debug", "INNERLOOP_LISTEN=127.0.0.1:0")}
 			execute(t, s, "migrate")
 			made := decode(t, execute(t, s, "org", "create", "Acme", "--json").out)
 			org, key := made["organization_id"].(string), made["key"].(string)
