@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -176,6 +177,9 @@ func serving(t *testing.T, s surroundings, args ...string) string {
 	var out, log bytes.Buffer
 	s.out, s.err, s.in = &out, &log, strings.NewReader("")
 	s.ready = func(a string) { address <- a }
+	if !strings.Contains(strings.Join(s.environ, " "), "INNERLOOP_LISTEN=") {
+		s.environ = append(slices.Clone(s.environ), "INNERLOOP_LISTEN=127.0.0.1:0")
+	}
 	go func() { ended <- run(ctx, args, s) }()
 	select {
 	case a := <-address:
