@@ -3,7 +3,6 @@ package models_test
 import (
 	"bytes"
 	"errors"
-	"math/rand/v2"
 	"net/netip"
 	"strings"
 	"sync"
@@ -36,7 +35,7 @@ func keeperOf(t *testing.T, b *toolbox, masters ...byte) *connect.Keeper {
 	if err != nil {
 		t.Fatal(err)
 	}
-	v, err := vault.New(key, rand.NewChaCha8([32]byte{masters[0]}))
+	v, err := vault.New(key, draw(masters[0]))
 	if err != nil {
 		t.Fatal(err)
 	}

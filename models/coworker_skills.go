@@ -16,14 +16,18 @@ func (c Coworker) SaveSkill(ctx context.Context, s skills.Skill, most int, a cow
 		if err := lockOrganization(ctx, tx, s.Organization); err != nil {
 			return err
 		}
-		var others int
-		if _, err := first(tx, ctx, `SELECT count(*) FROM skills WHERE organization_id = ? AND skill_id <> ?`, []any{string(s.Organization), s.ID}, &others); err != nil {
+		others := 0
+		err := each(tx, ctx, `SELECT 1 FROM skills WHERE organization_id = ? AND skill_id <> ? LIMIT ?`, []any{string(s.Organization), s.ID, most}, func(*sql.Rows) error {
+			others++
+			return nil
+		})
+		if err != nil {
 			return err
 		}
 		if others >= most {
 			return skills.ErrFull
 		}
-		_, err := tx.exec(ctx, `INSERT INTO skills (organization_id, skill_id, description, service, front, enabled, added_at, changed_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+		_, err = tx.exec(ctx, `INSERT INTO skills (organization_id, skill_id, description, service, front, enabled, added_at, changed_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (organization_id, skill_id) DO UPDATE SET description = excluded.description, service = excluded.service, front = excluded.front, changed_at = excluded.changed_at`,
 			string(s.Organization), s.ID, s.Description, s.Service, string(s.Front), s.Enabled, s.AddedAt.UnixMilli(), s.ChangedAt.UnixMilli())
 		if err != nil {

@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -28,12 +29,26 @@ type toolbox struct {
 func newToolbox(t *testing.T, w *world) *toolbox {
 	t.Helper()
 	b := &toolbox{t: t, store: w.Store.Coworker(), now: w.now()}
-	c, err := coworker.New(coworker.Options{Store: b.store, Now: func() time.Time { return b.now }, Random: rand.NewChaCha8([32]byte{1})})
+	c, err := coworker.New(coworker.Options{Store: b.store, Now: func() time.Time { return b.now }, Random: draw(1)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	b.Coworker = c
 	return b
+}
+
+// A source is randomness that several goroutines may draw from.
+type source struct {
+	mu   sync.Mutex
+	from *rand.ChaCha8
+}
+
+func draw(seed byte) *source { return &source{from: rand.NewChaCha8([32]byte{seed})} }
+
+func (s *source) Read(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.from.Read(p)
 }
 
 // later moves the clock by one millisecond, so that what comes next is newer.
