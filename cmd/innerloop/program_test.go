@@ -74,7 +74,7 @@ func places(t *testing.T) map[string]func(*testing.T) place {
 		"postgres": func(t *testing.T) place {
 			address := pgtest.Database(t)
 			return place{
-				environ: []string{"DATABASE_URL=" + address, "INNERLOOP_MASTER_KEY=" + someKey}, driver: "pgx", source: address,
+				environ: []string{"DATABASE_URL=" + address, "INNERLOOP_MASTER_KEY=" + someKey, "INNERLOOP_DATA_DIR=" + t.TempDir()}, driver: "pgx", source: address,
 				dropTrigger: "ALTER TABLE entries DISABLE TRIGGER USER",
 			}
 		},
