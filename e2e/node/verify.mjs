@@ -239,7 +239,7 @@ try {
 	}
 	await theirs.close();
 	await step('what is not the entry may change', async () => {
-		const { page, context } = await open(`/entries/${plain.entry}`, { change: (html) => html.replace('All entries', 'Everything') });
+		const { page, context } = await open(`/entries/${plain.entry}`, { change: (html) => html.replace('Copy link', 'Copy it') });
 		await says(page, good);
 		await context.close();
 	});
