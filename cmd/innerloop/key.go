@@ -134,13 +134,14 @@ another with --scopes admin.`,
 				if err != nil {
 					return nil, nil, err
 				}
-				return struct {
+				facts := struct {
 					ID        coworker.KeyID  `json:"key_id"`
 					Key       string          `json:"key"`
 					Scopes    coworker.Scopes `json:"scopes"`
 					ExpiresAt string          `json:"expires_at"`
-				}{k.ID, secret.Reveal(), k.Scopes, coworker.FormatTime(k.ExpiresAt)}, []string{
-					"key " + string(k.ID) + " with " + k.Scopes.String(), "", secret.Reveal(), "", "It lives until " + coworker.FormatTime(k.ExpiresAt) + " and is not shown again.",
+				}{k.ID, secret.Reveal(), k.Scopes, coworker.FormatTime(k.ExpiresAt)}
+				return facts, []string{
+					"key " + string(k.ID) + " with " + k.Scopes.String(), "", secret.Reveal(), "", "It lives until " + facts.ExpiresAt + " and is not shown again.",
 				}, nil
 			}
 		},
