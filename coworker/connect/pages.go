@@ -1,6 +1,7 @@
 package connect
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
@@ -269,4 +270,75 @@ func withinModule(service *catalog.Service, call catalog.Call, base, next *url.U
 		return false
 	}
 	return service.Remote(call) || service.Admits(catalog.Call{Module: call.Module, Method: call.Method, Path: path}) == nil
+}
+
+// pages does the call, and those of further pages when they are asked for.
+func (x *execution) pages(ctx context.Context, p *prepared, d *draft, bound []byte) (*Answer, error) {
+	rule, paged := p.service.Paging(x.target)
+	var all []any
+	info := &PageInfo{}
+	var last *reply
+	for {
+		r, err := x.attempts(ctx, p, d)
+		if err != nil {
+			return nil, err
+		}
+		last = r
+		if p.Doubted {
+			if err := x.book.Works(ctx, p.ID, p.Version); err != nil {
+				return nil, err
+			}
+			p.Doubted = false
+		}
+		info.Pages++
+		if !paged || r.binary {
+			break
+		}
+		next, _, total := follow(rule, d, r.header, r.body)
+		info.HasMore, info.Total, info.Next = next != nil, total, ""
+		if next == nil {
+			all = append(all, r.body)
+			break
+		}
+		if info.Next, err = x.cursor(next, bound); err != nil {
+			return nil, err
+		}
+		all = append(all, r.body)
+		if info.Pages >= x.call.MaxPages || int(x.trace.BytesIn) > readMax {
+			break
+		}
+		x.at = next
+		if err := x.turn(p.service, d, next); err != nil {
+			return nil, err
+		}
+	}
+	return x.answer(ctx, p, last, merge(rule, d, last, all), paged, info)
+}
+
+// merge puts the items of several pages together.
+func merge(rule catalog.Pagination, d *draft, last *reply, all []any) any {
+	if len(all) < 2 {
+		return result(d, last.body)
+	}
+	var items []any
+	for _, body := range all {
+		list, ok := find(body, orText(rule.Items, "$"))
+		l, isList := list.([]any)
+		if !ok || !isList {
+			return all // whole answers, one after the other
+		}
+		items = append(items, l...)
+	}
+	return items
+}
+
+// result is the part of a remote method's answer that is its outcome.
+func result(d *draft, body any) any {
+	if d.rpc == nil || d.rpc.Result == "" {
+		return body
+	}
+	if value, ok := find(body, d.rpc.Result); ok {
+		return value
+	}
+	return body
 }

@@ -1,0 +1,62 @@
+package connect
+
+import (
+	"context"
+	"strings"
+
+	"innerloop/coworker"
+)
+
+// answer shapes what came back.
+func (x *execution) answer(ctx context.Context, p *prepared, r *reply, data any, paged bool, info *PageInfo) (*Answer, error) {
+	a := &Answer{Status: r.status, Class: x.class, OriginalBytes: int(x.trace.BytesIn), Headers: told(r), RequestID: r.secret.text(requestID(r.header))}
+	if paged {
+		a.Page = info
+	}
+	if r.binary {
+		if x.files == nil {
+			return nil, &coworker.Fault{Code: coworker.ResponseTooLarge, Hint: "the answer is no text and there is nowhere to keep it", Details: map[string]any{"original_bytes": len(r.raw), "limit": 0}}
+		}
+		path, err := x.files.Keep(ctx, x.who, p.Service+"-"+orText(a.RequestID, "answer"), r.raw)
+		if err != nil {
+			return nil, err
+		}
+		a.File, a.Hint = path, "the answer is no text; it is kept as a file"
+		return a, nil
+	}
+	data = r.secret.value(data)
+	if x.call.Select != "" {
+		selected, err := selectJQ(ctx, x.call.Select, data)
+		if err != nil {
+			return nil, err
+		}
+		data = selected
+	} else if shape := p.service.Shape; shape != nil {
+		data, a.Omitted = trim(data, shape.Drop, shape.MaxItems)
+	}
+	var cut []Omission
+	a.Data, cut = fit(data, x.call.MaxBytes)
+	a.Omitted = append(a.Omitted, cut...)
+	a.Truncated = len(a.Omitted) > 0
+	if a.Truncated {
+		a.Hint = "parts were left out (see omitted): name what you need with select, ask for smaller pages, or work on it with repl_execute"
+	}
+	return a, nil
+}
+
+// told are the headers worth passing on: how much of a limit is left.
+func told(r *reply) map[string]string {
+	out := map[string]string{}
+	for name := range r.header {
+		lower := strings.ToLower(name)
+		if strings.Contains(lower, "ratelimit") || strings.Contains(lower, "rate-limit") || lower == "retry-after" || lower == "units" || lower == "x-total-count" {
+			if value := r.header.Get(name); len(value) <= 200 {
+				out[lower] = r.secret.text(value)
+			}
+		}
+	}
+	if len(out) == 0 {
+		return nil
+	}
+	return out
+}

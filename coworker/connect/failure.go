@@ -1,0 +1,116 @@
+package connect
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"innerloop/coworker"
+	"innerloop/coworker/catalog"
+)
+
+// failure is the fault of an upstream's answer.
+func (x *execution) failure(p *prepared, r *reply, rule *catalog.ErrorRule) *coworker.Fault {
+	f := x.upstream(p, r, retryAfter(r, rule, x.now()))
+	if rule != nil {
+		f.Retry = rule.Retry
+		if rule.Note != "" {
+			f.Hint = rule.Note
+		}
+	}
+	return f
+}
+
+// UpstreamDetails tell how a service refused. Texts are the service's own, and
+// are data.
+type UpstreamDetails struct {
+	Status     int    `json:"status"`
+	Code       string `json:"upstream_code,omitempty"`
+	Message    string `json:"upstream_message,omitempty"`
+	Body       string `json:"body,omitempty"` // its first 2,048 bytes
+	RetryAfter int64  `json:"retry_after_ms,omitempty"`
+	RequestID  string `json:"request_id,omitempty"`
+}
+
+const (
+	bodyHead = 2048
+	bodyLook = 64 << 10 // a secret that the cut would part is seen whole
+	textHead = 500
+)
+
+// head cuts a text at a rune within a number of bytes.
+func head(text string, limit int) string {
+	if len(text) <= limit {
+		return text
+	}
+	for limit > 0 && !utf8.RuneStart(text[limit]) {
+		limit--
+	}
+	return text[:limit]
+}
+
+func (e *Engine) upstream(p *prepared, r *reply, after time.Duration) *coworker.Fault {
+	mask, status := r.secret, r.status
+	details := UpstreamDetails{Status: status, RetryAfter: after.Milliseconds(), RequestID: mask.text(requestID(r.header))}
+	quoted := r.raw
+	if _, text := r.body.(string); r.body != nil && !text {
+		// Read as JSON first, since a text may spell any character by its number.
+		if again, err := encodeJSON(mask.value(copied(r.body))); err == nil {
+			quoted = again
+		}
+	}
+	details.Body = strings.ToValidUTF8(mask.text(string(quoted[:min(len(quoted), bodyLook)])), "\uFFFD")
+	details.Body = head(details.Body, bodyHead)
+	if fields := p.service.ErrorFields; fields != nil {
+		field := func(path string) string {
+			value, _ := find(r.body, path)
+			return head(mask.text(plain(value)), textHead)
+		}
+		details.Code, details.Message = field(fields.Code), field(fields.Message)
+		details.RequestID = orText(field(fields.RequestID), details.RequestID)
+	}
+	f := &coworker.Fault{Code: coworker.UpstreamError, Details: details, RetryAfter: after}
+	f.Retry = status == http.StatusRequestTimeout || status == http.StatusTooManyRequests || status >= 500
+	switch {
+	case status == http.StatusNotFound:
+		f.Hint = "the service knows no such thing; check the path and the ids in it"
+	case status == http.StatusForbidden:
+		f.Hint = "the credential may not do this at the service"
+	case status >= 300 && status < 400:
+		f.Hint = "the service answered with another address, which is not followed"
+	}
+	return f
+}
+
+// unreachable is the fault of an exchange that did not happen. What the
+// network says may hold addresses, so only its kind is told.
+func (e *Engine) unreachable(err error, p *prepared) error {
+	hint := "the service could not be reached"
+	var refused interface{ Refused() bool }
+	switch {
+	case errors.Is(err, context.Canceled):
+		return err
+	case errors.As(err, &refused) && refused.Refused():
+		return &coworker.Fault{Code: coworker.UpstreamError, Hint: "the address of this connection may not be called from here; an admin can allow its network"}
+	case errors.Is(err, context.DeadlineExceeded):
+		hint = "the service did not answer in time"
+	case strings.Contains(err.Error(), "tls:") || strings.Contains(err.Error(), "x509:"):
+		hint = "the service's certificate is not good"
+	case strings.Contains(err.Error(), "no such host"):
+		hint = "the service's name is not known"
+	}
+	_ = p
+	return &coworker.Fault{Code: coworker.UpstreamError, Hint: hint, Retry: true}
+}
+
+func requestID(header http.Header) string {
+	for _, name := range []string{"X-Request-Id", "Request-Id", "X-Amz-Request-Id", "X-Github-Request-Id", "Cf-Ray"} {
+		if value := header.Get(name); value != "" && len(value) <= 200 {
+			return value
+		}
+	}
+	return ""
+}

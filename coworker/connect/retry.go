@@ -1,0 +1,108 @@
+package connect
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+	"time"
+
+	"innerloop/coworker/catalog"
+)
+
+// attempts sends a request until it succeeds or may not be repeated.
+func (x *execution) attempts(ctx context.Context, p *prepared, d *draft) (*reply, error) {
+	x.tried, x.began = 0, x.now()
+	refused := ""
+	for {
+		x.tried++
+		r, token, wait, err := x.once(ctx, p, d, refused)
+		if err == nil {
+			return r, nil
+		}
+		if wait < 0 || x.tried >= triesMax || x.now().Add(wait).Sub(x.began) > triesTime {
+			return nil, err
+		}
+		refused = token
+		if waitErr := x.sleep(ctx, wait); waitErr != nil {
+			return nil, err
+		}
+		x.trace.Retries++
+		// The credential may have been changed, or renewed, meanwhile.
+		if same, lookErr := x.refresh(ctx, p, d); lookErr != nil {
+			return nil, lookErr
+		} else if !same {
+			return nil, err
+		}
+	}
+}
+
+// refresh reads the connection again. When it was changed meanwhile the request
+// is composed anew too: its address may hold a credential, or be another. It
+// tells false when the call would now be made with another connection.
+func (x *execution) refresh(ctx context.Context, p *prepared, d *draft) (same bool, err error) {
+	fresh, err := x.book.Connection(ctx, x.who, p.Service, x.call.Connection)
+	if err != nil || fresh.ID != p.ID {
+		return false, err
+	}
+	if fresh.Version == p.Version {
+		return true, nil
+	}
+	next, err := prepare(p.service, fresh)
+	if err != nil {
+		return false, err
+	}
+	again, err := x.draft(next)
+	if err != nil {
+		return false, err
+	}
+	*p, *d = *next, *again
+	return true, nil
+}
+
+const never = time.Duration(-1)
+
+// again tells how long to wait before a call may be repeated: only one that
+// reads, or that the service knows again by its key.
+func (x *execution) again(status int, rule *catalog.ErrorRule, told, usual time.Duration) time.Duration {
+	if x.class != catalog.Read && x.call.IdempotencyKey == "" {
+		return never
+	}
+	retry := status == 0 || status == http.StatusTooManyRequests || status == http.StatusBadGateway ||
+		status == http.StatusServiceUnavailable || status == http.StatusGatewayTimeout
+	if rule != nil {
+		retry = rule.Retry
+	}
+	switch {
+	case !retry:
+		return never
+	case told > 0:
+		return told
+	case rule != nil && rule.After > 0:
+		return time.Duration(rule.After)
+	}
+	return usual << (x.tried - 1)
+}
+
+func retryAfter(r *reply, rule *catalog.ErrorRule, now time.Time) time.Duration {
+	names := []string{"Retry-After", "X-Ratelimit-Retry"}
+	if rule != nil && rule.AfterHeader != "" {
+		names = append([]string{rule.AfterHeader}, names...)
+	}
+	if rule != nil && rule.AfterJSON != "" {
+		if value, ok := find(r.body, rule.AfterJSON); ok {
+			if seconds, err := strconv.ParseFloat(plain(value), 64); err == nil && seconds >= 0 && seconds < 1e6 {
+				return time.Duration(seconds * float64(time.Second))
+			}
+		}
+	}
+	for _, name := range names {
+		text := r.header.Get(name)
+		if seconds, err := strconv.ParseFloat(text, 64); err == nil && seconds >= 0 && seconds < 1e6 {
+			return time.Duration(seconds * float64(time.Second))
+		}
+		if at, err := http.ParseTime(text); err == nil && at.After(now) {
+			return at.Sub(now)
+		}
+	}
+	return 0
+}
