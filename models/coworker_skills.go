@@ -5,6 +5,7 @@ import (
 	"database/sql"
 
 	"innerloop/coworker"
+	"innerloop/coworker/memory"
 	"innerloop/coworker/skills"
 )
 
@@ -92,6 +93,35 @@ func (c Coworker) SkillFile(ctx context.Context, o coworker.OrganizationID, id, 
 		return f, err
 	}, `SELECT f.path, f.size, f.sha256, f.content FROM skill_files f JOIN skills s ON s.organization_id = f.organization_id AND s.skill_id = f.skill_id
 WHERE f.organization_id = ? AND f.skill_id = ? AND f.path = ? AND s.enabled = ?`, string(o), id, path, true)
+}
+
+// SkillFolder returns files of an enabled skill in one query. A skill without
+// such files is one row that names none.
+func (c Coworker) SkillFolder(ctx context.Context, o coworker.OrganizationID, id, folder string) ([]skills.File, error) {
+	var files []skills.File
+	there := false
+	err := each(c.s.read, ctx, `SELECT f.path, f.size, f.sha256, f.content FROM skills s
+LEFT JOIN skill_files f ON f.organization_id = s.organization_id AND f.skill_id = s.skill_id AND f.path >= ? AND f.path < ?
+WHERE s.organization_id = ? AND s.skill_id = ? AND s.enabled = ? ORDER BY f.path`,
+		[]any{folder, memory.After(folder), string(o), id, true}, func(rows *sql.Rows) error {
+			there = true
+			var path sql.NullString
+			var size sql.NullInt64
+			var f skills.File
+			var sum []byte
+			err := rows.Scan(&path, &size, &sum, &f.Content)
+			if err != nil || !path.Valid {
+				return err
+			}
+			f.Path, f.Size = path.String, size.Int64
+			copy(f.Sum[:], sum)
+			files = append(files, f)
+			return nil
+		})
+	if err == nil && !there {
+		err = coworker.ErrNotFound
+	}
+	return files, err
 }
 
 // SwitchSkill enables or disables one.

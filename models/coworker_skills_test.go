@@ -77,9 +77,22 @@ func TestSkillsAreTheirOrganizationsAlone(t *testing.T) {
 		if err != nil || len(scripts) != 2 || scripts[0].Path != "empty" || string(scripts[1].Content) != "print(1)" {
 			t.Errorf("%+v %v", scripts, err)
 		}
+		plain, err := skills.ReadFolder(fstest.MapFS{"SKILL.md": {Data: []byte("---\nname: zero\ndescription: Does a thing.\n---\nwords"), Mode: 0o644}}, "zero")
+		if err != nil {
+			t.Fatal(err)
+		}
+		add(plain)
+		if scripts, err := shelf.Scripts(t.Context(), reader, "zero"); err != nil || len(scripts) != 0 {
+			t.Errorf("without scripts: %+v %v", scripts, err)
+		}
+		if err := shelf.Remove(t.Context(), admin, o, "zero"); err != nil {
+			t.Fatal(err)
+		}
 		gone := func(who coworker.Caller, id string, code coworker.Code) {
 			t.Helper()
 			_, err := shelf.File(t.Context(), who, id, skills.Main)
+			coworkertest.WantCode(t, err, code)
+			_, err = shelf.Scripts(t.Context(), who, id)
 			coworkertest.WantCode(t, err, code)
 		}
 		gone(stranger, "two", coworker.NotFound)

@@ -18,13 +18,14 @@ import (
 	"innerloop/coworker/connect"
 	"innerloop/coworker/repl"
 	"innerloop/coworker/sandbox"
+	"innerloop/coworker/skills"
 )
 
 // sandboxDir is where homes and runs are kept.
 func sandboxDir(c Config) string { return filepath.Join(c.DataDir, "sandbox") }
 
 // repl makes what runs code, unless that is switched off.
-func (h *house) repl(ctx context.Context, c Config, engine *connect.Engine, keeper *connect.Keeper, log *slog.Logger) (*repl.REPL, error) {
+func (h *house) repl(ctx context.Context, c Config, engine *connect.Engine, keeper *connect.Keeper, shelf *skills.Shelf, log *slog.Logger) (*repl.REPL, error) {
 	if c.Sandbox != "off" {
 		packages := c.SandboxPackages
 		if packages != "" {
@@ -42,7 +43,7 @@ func (h *house) repl(ctx context.Context, c Config, engine *connect.Engine, keep
 		}
 	}
 	return repl.New(ctx, repl.Options{
-		Sandbox: h.cells, Coworker: h.toolbox, Engine: engine, Rules: keeper, Logger: log, Now: time.Now,
+		Sandbox: h.cells, Coworker: h.toolbox, Engine: engine, Rules: keeper, Skills: shelf, Logger: log, Now: time.Now,
 		Roads: func(networks []netip.Prefix, own string) repl.Road { return h.ways.For(networks, own) },
 	})
 }

@@ -111,10 +111,11 @@ func (h *house) server(ctx context.Context, c Config, address string, log *slog.
 	if err != nil {
 		return nil, origins, err
 	}
-	if h.python, err = h.repl(ctx, c, engine, keeper, log); err != nil {
+	shelf := skills.New(h.store.Coworker(), h.toolbox, services)
+	if h.python, err = h.repl(ctx, c, engine, keeper, shelf, log); err != nil {
 		return nil, origins, err
 	}
-	tools, err := mcp.New(mcp.Options{Journal: h.journal, Coworker: h.toolbox, Catalog: services, Engine: engine, Keeper: keeper, Memory: files, Skills: skills.New(h.store.Coworker(), h.toolbox, services), REPL: h.python, Origins: origins, ServerName: c.ServerName, Version: build(), Logger: log})
+	tools, err := mcp.New(mcp.Options{Journal: h.journal, Coworker: h.toolbox, Catalog: services, Engine: engine, Keeper: keeper, Memory: files, Skills: shelf, REPL: h.python, Origins: origins, ServerName: c.ServerName, Version: build(), Logger: log})
 	if err != nil {
 		return nil, origins, err
 	}

@@ -14,6 +14,7 @@ import (
 	"innerloop/coworker/catalog"
 	"innerloop/coworker/connect"
 	"innerloop/coworker/sandbox"
+	"innerloop/coworker/skills"
 )
 
 // A Road sends requests and opens connections to a service, under the rules of
@@ -29,13 +30,6 @@ type Rules interface {
 	Marks(ctx context.Context, who coworker.Caller) (map[string]catalog.Mark, error)
 }
 
-// A Shelf holds what a run may read: skills, memory. Lay adds the files of one
-// thing to a folder of the run; a *coworker.Fault says that there is no such
-// thing for this caller.
-type Shelf interface {
-	Lay(ctx context.Context, who coworker.Caller, id string, add func(path string, body []byte) error) error
-}
-
 // Options are what a REPL is made of. Coworker and Logger are required.
 type Options struct {
 	Sandbox  *sandbox.Sandbox // nil: the operator switched it off
@@ -45,8 +39,7 @@ type Options struct {
 	Engine *connect.Engine
 	Rules  Rules
 	Roads  func(networks []netip.Prefix, own string) Road
-	Skills Shelf // scripts by skill; nil: there are none
-	Memory Shelf // the caller's files, with an empty id; nil: there are none
+	Skills *skills.Shelf // nil: there are none
 	Now    func() time.Time
 	Logger *slog.Logger
 }
@@ -137,25 +130,6 @@ func (r *REPL) Run(ctx context.Context, who coworker.Caller, q Request) (answer 
 	answer = answerOf(result, redact)
 	r.attach(who, q.Return, result, answer, redact)
 	return answer, nil, nil
-}
-
-// lay shows skills and memory in the run.
-func (r *REPL) lay(ctx context.Context, who coworker.Caller, q Request, job *sandbox.Job) error {
-	show := func(from Shelf, id, target string) {
-		job.Trees = append(job.Trees, sandbox.Tree{Target: target, Fill: func(add func(string, []byte) error) error {
-			return from.Lay(ctx, who, id, add)
-		}})
-	}
-	for _, id := range q.Skills {
-		if r.o.Skills == nil {
-			return &coworker.Fault{Code: coworker.NotFound, Message: "There is no such skill.", Hint: "the organization has no skills"}
-		}
-		show(r.o.Skills, id, "/mnt/skills/"+id+"/scripts")
-	}
-	if r.o.Memory != nil && who.Scopes.Holds(coworker.ReadData) {
-		show(r.o.Memory, "", "/mnt/memory")
-	}
-	return nil
 }
 
 // way decides what the code may use, and makes the way out of the run.

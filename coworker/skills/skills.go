@@ -80,6 +80,9 @@ type Store interface {
 	Skills(ctx context.Context, o coworker.OrganizationID) ([]Skill, error)
 	// SkillFile returns a file of an enabled skill.
 	SkillFile(ctx context.Context, o coworker.OrganizationID, id, path string) (File, error)
+	// SkillFolder returns the files of an enabled skill whose paths begin with
+	// the folder, by rising path.
+	SkillFolder(ctx context.Context, o coworker.OrganizationID, id, folder string) ([]File, error)
 	SwitchSkill(ctx context.Context, o coworker.OrganizationID, id string, on bool, a coworker.Audit) error
 	RemoveSkill(ctx context.Context, o coworker.OrganizationID, id string, a coworker.Audit) error
 }
@@ -179,33 +182,30 @@ func (h *Shelf) File(ctx context.Context, who coworker.Caller, id, path string) 
 	return f, missing(err, "skill")
 }
 
-// Scripts returns the files below scripts/ of an enabled skill, with contents
-// and paths relative to that folder.
+// scripts is the folder of a skill whose files can be run.
+const scripts = "scripts/"
+
+// Scripts is how many bytes the files below scripts/ have.
+func (s Skill) Scripts() (bytes int64) {
+	for _, f := range s.Files {
+		if strings.HasPrefix(f.Path, scripts) {
+			bytes += f.Size
+		}
+	}
+	return bytes
+}
+
+// Scripts returns the files below scripts/ of an enabled skill, all of the same
+// moment, with contents and paths relative to that folder.
 func (h *Shelf) Scripts(ctx context.Context, who coworker.Caller, id string) ([]File, error) {
-	on, err := h.For(ctx, who)
-	if err != nil {
+	if err := who.MayReadSkills(); err != nil {
 		return nil, err
 	}
-	for _, s := range on {
-		if s.ID != id {
-			continue
-		}
-		var scripts []File
-		for _, listed := range s.Files {
-			below, ok := strings.CutPrefix(listed.Path, "scripts/")
-			if !ok {
-				continue
-			}
-			f, err := h.File(ctx, who, id, listed.Path)
-			if err != nil {
-				return nil, err
-			}
-			f.Path = below
-			scripts = append(scripts, f)
-		}
-		return scripts, nil
+	files, err := h.store.SkillFolder(ctx, who.Organization, id, scripts)
+	for i := range files {
+		files[i].Path = strings.TrimPrefix(files[i].Path, scripts)
 	}
-	return nil, coworker.Missing("skill")
+	return files, missing(err, "skill")
 }
 
 // ParseURI reads the skill and the path out of an address.
