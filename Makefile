@@ -60,7 +60,7 @@ golden: ## rewrite the golden files; review the diff like code
 	INNERLOOP_UPDATE_GOLDEN=1 $(GO) test $$($(GO) list ./... | grep -v '/e2e$$')
 
 bench: build ## figures beside the limits of this machine, into docs/benchmarks.md
-	$(GO) run ./e2e/bench -binary bin/innerloop -data $(BENCH_DATA) -out docs/benchmarks.md
+	CGO_ENABLED=0 $(GO) run ./e2e/bench -binary bin/innerloop -data $(BENCH_DATA) -out docs/benchmarks.md
 
 soak: build ## what takes long: a million entries, made once and kept in BENCH_DATA, and reading them
 	$(GO) run ./e2e/bench -binary bin/innerloop -data $(BENCH_DATA) -scale 1000000

@@ -27,6 +27,7 @@ type bench struct {
 	postgres string
 	data     string // where a large journal is kept; empty for nowhere
 	large    int    // its entries, when it is to be made and measured alone
+	sandbox  bool   // the start of code alone is to be measured
 	record   record
 }
 
@@ -45,6 +46,14 @@ func (b *bench) run(ctx context.Context, rounds int) ([]figure, error) {
 		}
 		if err := b.scale(ctx, key, scratch, b.data, b.large, rounds); err != nil {
 			return nil, err
+		}
+		return b.print(), nil
+	}
+	if b.sandbox {
+		for range rounds {
+			if err := b.sandboxes(ctx, scratch); err != nil {
+				return nil, err
+			}
 		}
 		return b.print(), nil
 	}
@@ -70,6 +79,9 @@ func (b *bench) run(ctx context.Context, rounds int) ([]figure, error) {
 			return nil, err
 		}
 		b.record.add("ed25519_verify_per_cpu_second", "the limit: crypto/ed25519 verifications", verifies)
+		if err := b.sandboxes(ctx, scratch); err != nil {
+			return nil, fmt.Errorf("sandbox: %w", err)
+		}
 		for _, s := range stores {
 			env := []string{key, "INNERLOOP_DATA_DIR=" + scratch, "INNERLOOP_DATABASE_URL=" + s.url, "INNERLOOP_LISTEN=127.0.0.1:0", "INNERLOOP_LIMITS=off"}
 			if err := b.store(ctx, s.name, env, verifies, scratch); err != nil {
