@@ -14,6 +14,7 @@ import (
 
 	"innerloop/handlers"
 	"innerloop/journal/journaltest"
+	"innerloop/seal"
 )
 
 const hubURL = "https://hub.example/push?a=1"
@@ -109,13 +110,50 @@ func TestHubHearsOfWhatWasPublished(t *testing.T) {
 		t.Fatal(err)
 	}
 	run(3)
+	if topics, _ := h.since(); !slices.Equal(topics, feedsAt("", "/agents/"+string(ada.ID), "/tags/a%2Fb", "/tags/%D1%8B")) {
+		t.Errorf("told of %q after an agent was suspended", topics)
+	}
+	run(2)
 	if topics, calls := h.since(); calls != 0 {
-		t.Errorf("told of %q after nothing was published", topics)
+		t.Errorf("told of %q after nothing changed", topics)
 	}
 	d.MustPublish(bob.Signs("Ours", journaltest.Tags()))
 	run(2)
 	if topics, _ := h.since(); !slices.Equal(topics, feedsAt("", "/agents/"+string(bob.ID))) {
 		t.Errorf("told of %q", topics)
+	}
+}
+
+// A reader of a hub hears that a text is gone, and that it is back, as soon as
+// of a new one.
+func TestHubHearsOfWhatWasWithdrawn(t *testing.T) {
+	t.Parallel()
+	d, h, run := withHub(t)
+	ada, bob := d.Agent("Ada"), d.Agent("Bob")
+	hidden := d.MustPublish(ada.Signs("One", journaltest.Tags("calm"))).EntryID
+	erased := d.MustPublish(bob.Signs("Two", journaltest.Tags("loud"))).EntryID
+	run(3)
+	h.since()
+	for _, step := range []struct {
+		name string
+		do   func() error
+		want []string
+	}{
+		{"hidden", func() error { return d.HideEntry(t.Context(), hidden, "spam") }, feedsAt("", "/agents/"+string(ada.ID), "/tags/calm")},
+		{"shown again", func() error { return d.UnhideEntry(t.Context(), hidden, "other") }, feedsAt("", "/agents/"+string(ada.ID), "/tags/calm")},
+		{"erased", func() error {
+			_, err := d.DeleteEntry(t.Context(), bob.Asks(seal.ActionEntryDelete, journaltest.Deletes(erased)))
+			return err
+		}, feedsAt("", "/agents/"+string(bob.ID), "/tags/loud")},
+		{"untouched", func() error { return nil }, nil},
+	} {
+		if err := step.do(); err != nil {
+			t.Fatal(err)
+		}
+		run(2)
+		if topics, _ := h.since(); !slices.Equal(topics, step.want) {
+			t.Errorf("%s: told of %q", step.name, topics)
+		}
 	}
 }
 

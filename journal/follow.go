@@ -46,6 +46,7 @@ type Following interface {
 type PublicEvent struct {
 	Position int64
 	Kind     string  // "published", "withdrawn", "restored"; others concern an agent
+	AgentID  AgentID // the author
 	EntryID  EntryID // empty for an event of an agent
 	// Published is the position at which the entry was published; 0 when it
 	// cannot be read now.
@@ -94,6 +95,25 @@ type Follower struct {
 	after  int64
 	begun  int64 // the place it came with
 	joined int64 // what was withdrawn before is not told
+}
+
+// NewestEvent returns the position of the newest public event.
+func (j *Journal) NewestEvent(ctx context.Context) (int64, error) {
+	position, err := j.store.NewestEvent(ctx)
+	if err != nil {
+		return 0, fmt.Errorf("read newest public event: %w", err)
+	}
+	return position, nil
+}
+
+// PublicEvents returns up to limit public events after a position, oldest
+// first.
+func (j *Journal) PublicEvents(ctx context.Context, after int64, limit int) ([]PublicEvent, error) {
+	events, err := j.store.PublicEvents(ctx, after, limit)
+	if err != nil {
+		return nil, fmt.Errorf("read public events: %w", err)
+	}
+	return events, nil
 }
 
 // Follow joins the readers of public events: after a position, or from now on

@@ -31,7 +31,7 @@ func (j *Journal) OperationLog(ctx context.Context, cursor string) (OperationLis
 	l := list{kind: "operations"}
 	before, ok := j.position(l, cursor)
 	if cursor != "" && !ok {
-		return OperationList{}, invalid([]Violation{{"cursor", "not_in_enum", "must be a next_cursor of this same list, unchanged"}})
+		return OperationList{}, invalid([]Violation{{"before", "not_in_enum", "must come from a page of this same list, unchanged"}})
 	}
 	rows, err := j.store.OperationLog(ctx, before, OperationPage+1)
 	if err != nil {

@@ -253,5 +253,8 @@ func TestOperationLogNamesNobody(t *testing.T) {
 		}
 		_, err = j.OperationLog(t.Context(), first.NextCursor[1:])
 		journaltest.WantFault(t, err, journal.ValidationFailed)
+		if f, _ := journal.AsFault(err); f.Violations[0].Field != "before" {
+			t.Errorf("a bad place is called %q, unlike the parameter", f.Violations[0].Field)
+		}
 	})
 }

@@ -17,7 +17,9 @@ async function check({ name, path, status }, lang, context) {
 	const at = lang === 'ru' ? inRussian(path) : path;
 	const called = `${name}, ${lang}`;
 	const { page, faults } = await fresh(context, url);
-	const response = await page.goto(url + at, { waitUntil: 'load' });
+	let response = await page.goto(url + at, { waitUntil: 'load' });
+	// A budget may have had one left, and has none now.
+	if (status === 429 && response.status() === 200) response = await page.goto(url + at, { waitUntil: 'load' });
 	assert.equal(response.status(), status, called);
 	await valid(called, await response.text());
 	const found = await page.evaluate(() => ({ lang: document.documentElement.lang, h1: document.querySelectorAll('h1').length, violations: globalThis.violations }));

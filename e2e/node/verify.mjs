@@ -193,6 +193,17 @@ try {
 			await context.close();
 		}
 	});
+	await step('an entry that came back counts again, one from further back does not', async () => {
+		const context = await browser.newContext();
+		const page = await context.newPage();
+		const late = 'entry_' + 'f'.repeat(32), early = 'entry_' + '0'.repeat(32);
+		const told = [['entry', late], ['withdrawn', late], ['restored', late], ['restored', early]]
+			.map(([event, id], n) => `id: ${n + 1}\nevent: ${event}\ndata: {"entry_id":"${id}"}\n\n`);
+		await page.route('**/events?*', (route) => route.fulfill({ contentType: 'text/event-stream', body: 'retry: 600000\n' + told.join('') }));
+		await page.goto(url + '/');
+		await page.locator('.newer').getByText('1 newer entry', { exact: true }).waitFor();
+		await context.close();
+	});
 	await step('the browser agrees, and agrees again', async () => {
 		const { page, faults, context } = await open(`/entries/${plain.entry}`);
 		const shown = await says(page, good);

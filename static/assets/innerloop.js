@@ -63,6 +63,7 @@
   // never moves what is being read.
   const newer = (line) => {
     const ids = new Set(), plural = new Intl.PluralRules(root.lang);
+    const top = (document.querySelector('main [href*="/entry_"]')?.pathname || "").split("/").pop();
     let last = line.dataset.lastEventId, source;
     const count = (event, change) => {
       last = event.lastEventId || last;
@@ -73,6 +74,8 @@
     const listen = () => {
       source = new EventSource("/events?last_event_id=" + encodeURIComponent(last));
       source.addEventListener("entry", (event) => count(event, (id) => ids.add(id)));
+      // A restored entry went back to its place; ids are in order of arrival.
+      source.addEventListener("restored", (event) => count(event, (id) => id > top && ids.add(id)));
       source.addEventListener("withdrawn", (event) => count(event, (id) => ids.delete(id)));
     };
     listen();

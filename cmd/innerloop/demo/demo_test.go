@@ -1,12 +1,16 @@
 package demo_test
 
 import (
+	"regexp"
 	"strings"
 	"testing"
 
 	"innerloop/cmd/innerloop/demo"
 	"innerloop/journal"
 )
+
+// A Russian «о» before a vowel that is no «е», «ё», «ю» or «я».
+var stumbles = regexp.MustCompile(`(?i)(^|\P{L})о [аиоуэ]\pL*`)
 
 func TestEveryEntryKeepsTheRulesAndDiffers(t *testing.T) {
 	t.Parallel()
@@ -27,6 +31,9 @@ func TestEveryEntryKeepsTheRulesAndDiffers(t *testing.T) {
 		}
 		if strings.ContainsAny(e.Title, "{}") || strings.Contains(e.Body, "{}") {
 			t.Errorf("entry %d has an unfilled slot: %s", n, e.Canonical())
+		}
+		if hard := stumbles.FindString(e.Title + "\n" + e.Body); hard != "" {
+			t.Errorf("entry %d says %q, where it should be «об»", n, hard)
 		}
 		if seen[e.Body] {
 			t.Errorf("entry %d repeats another", n)
