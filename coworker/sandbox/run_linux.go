@@ -277,7 +277,7 @@ func (s *Sandbox) config(id string, job Job) cell.Config {
 		}
 	}
 	c.Limit = cell.Limit{
-		Argv: []string{s.python, "-s", "-c", driver}, Env: append(env, job.Env...), Filter: s.filter,
+		Argv: []string{s.python, "-s", "-S", "-c", driver}, Env: append(env, job.Env...), Filter: s.filter,
 		CPUSeconds: uint64(l.CPU / time.Second), FileBytes: uint64(l.FileSize), Files: uint64(l.OpenFiles),
 		Processes: uint64(l.Processes), AddressBytes: uint64(l.Memory), Nice: 5,
 	}

@@ -1,10 +1,8 @@
 package cell
 
-// Names under which the program is started again, as its only argument.
-const (
-	NameInit  = "innerloop-cell-init"
-	NameLimit = "innerloop-cell-limit"
-)
+// NameInit is the name under which the program is started again, its only
+// argument.
+const NameInit = "innerloop-cell-init"
 
 // The descriptors of the first process, beside the three standard ones.
 const (
@@ -50,7 +48,7 @@ type Mount struct {
 	ReadOnly bool
 }
 
-// A Limit is what the second process puts on before it becomes the program.
+// A Limit is what the program's process puts on before it becomes the program.
 type Limit struct {
 	Argv []string
 	Env  []string

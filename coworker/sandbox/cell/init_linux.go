@@ -4,7 +4,7 @@ package cell
 
 import (
 	"encoding/json"
-	"fmt"
+	"errors"
 	"io"
 	"os"
 	"os/signal"
@@ -18,11 +18,8 @@ func init() {
 	if len(os.Args) != 1 {
 		return
 	}
-	switch os.Args[0] {
-	case NameInit:
+	if os.Args[0] == NameInit {
 		os.Exit(first())
-	case NameLimit:
-		os.Exit(second())
 	}
 }
 
@@ -256,42 +253,26 @@ func enter(c *Config) error {
 // run starts the program in a user namespace of its own, where it is an
 // ordinary user over whom this process stands, and waits for its end.
 func run(c *Config, status *Status) error {
-	in, out, err := os.Pipe()
-	if err != nil {
-		return step("start the program", err)
-	}
 	// Ends without a word when the program takes over.
 	word, says, err := os.Pipe()
 	if err != nil {
 		return step("start the program", err)
 	}
-	pid, err := syscall.ForkExec("/proc/self/exe", []string{NameLimit}, &syscall.ProcAttr{
-		Files: []uintptr{0, 1, 2, in.Fd(), FDControl, FDAnswer, says.Fd()},
-		Sys: &syscall.SysProcAttr{
-			Cloneflags:  syscall.CLONE_NEWUSER,
-			UidMappings: []syscall.SysProcIDMap{{ContainerID: 1000, HostID: 0, Size: 1}},
-			GidMappings: []syscall.SysProcIDMap{{ContainerID: 1000, HostID: 0, Size: 1}},
-			// For the dropping of all others; it goes at the next start.
-			AmbientCaps: []uintptr{capSetPCap},
-			Pdeathsig:   syscall.SIGKILL, Setsid: true,
-		},
-	})
+	b, err := newBirth(&c.Limit, int(says.Fd()))
 	if err != nil {
-		return step("start the program in a namespace of its own", err)
+		return err
+	}
+	pid, e := b.fork()
+	if e != 0 {
+		return step("start the program in a namespace of its own", e)
 	}
 	// The program's alone from here on: its end must be seen.
 	for _, fd := range []int{0, 1, 2, FDControl, FDAnswer} {
 		_ = syscall.Close(fd)
 	}
-	_, _ = in.Close(), says.Close()
-	if err := json.NewEncoder(out).Encode(c.Limit); err != nil {
-		return step("start the program", err)
-	}
-	if err := out.Close(); err != nil {
-		return step("start the program", err)
-	}
+	_ = says.Close()
 	if failed, err := io.ReadAll(word); err != nil || len(failed) > 0 {
-		return step("put the limits on", fmt.Errorf("%s", failed))
+		return step(told(failed), errors.New("refused by the kernel"))
 	}
 	for {
 		var ws syscall.WaitStatus
@@ -313,4 +294,11 @@ func run(c *Config, status *Status) error {
 		status.MaxRSSBytes = use.Maxrss << 10
 		return nil
 	}
+}
+
+func told(failed []byte) string {
+	if len(failed) == 1 && int(failed[0]) < len(births) {
+		return births[failed[0]]
+	}
+	return "put the limits on"
 }

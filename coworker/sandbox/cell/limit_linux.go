@@ -9,14 +9,13 @@ import (
 )
 
 const (
+	prSetPdeathsig  = 1
 	prSetNoNewPrivs = 38
 	prCapBSetDrop   = 24
-	prCapAmbient    = 47
-	ambientClearAll = 4
-	capSetPCap      = 8
 	highestCap      = 63
 
 	seccompSetModeFilter = 1
+	setMask              = 2 // SIG_SETMASK
 
 	rlimitCPU    = 0
 	rlimitFSize  = 1
@@ -24,6 +23,10 @@ const (
 	rlimitNProc  = 6
 	rlimitNoFile = 7
 	rlimitAS     = 9
+
+	// The program's.
+	programControl = 4
+	programAnswer  = 5
 )
 
 // sockFprog is struct sock_fprog of linux/filter.h.
@@ -32,91 +35,190 @@ type sockFprog struct {
 	filter *byte
 }
 
-// fdWord tells the first process what went wrong. It is closed when the program
-// takes over.
-const fdWord = 6
+// A birth is all that the program's process needs before it becomes the
+// program: made before the fork, since nothing can be made after it.
+type birth struct {
+	name      *byte
+	argv, env []*byte
+	maps      []idMap
+	early     []resourceLimit // before the filter
+	late      []resourceLimit // after it: this process could not live under them
+	filter    sockFprog
+	nice      int
+	says      int // where a failed step is told; closed when the program takes over
+	all, was  uint64
+}
 
-// second gives up what it can, and becomes the program.
-func second() int {
-	runtime.LockOSThread()
-	syscall.CloseOnExec(fdWord)
-	var l Limit
-	if err := readConfig(&l); err != nil {
-		return complain(err)
-	}
+type idMap struct{ file, text []byte } // file ends in a zero byte
+
+type resourceLimit struct {
+	resource uintptr
+	value    syscall.Rlimit
+}
+
+func newBirth(l *Limit, says int) (*birth, error) {
 	if len(l.Argv) == 0 || len(l.Filter) == 0 || len(l.Filter)%8 != 0 {
-		return complain(step("read the limits", syscall.EINVAL))
+		return nil, step("read the limits", syscall.EINVAL)
 	}
-	for _, r := range []struct {
-		name       string
-		resource   int
-		soft, hard uint64
-	}{
-		{"CPU", rlimitCPU, l.CPUSeconds, l.CPUSeconds + 1}, // first a signal that can be told from a kill
-		{"file size", rlimitFSize, l.FileBytes, l.FileBytes},
-		{"open files", rlimitNoFile, l.Files, l.Files},
-		{"core files", rlimitCore, 0, 0},
-	} {
-		if err := syscall.Setrlimit(r.resource, &syscall.Rlimit{Cur: r.soft, Max: r.hard}); err != nil {
-			return complain(step("limit "+r.name, err))
+	b := &birth{says: says, nice: l.Nice, all: ^uint64(0)}
+	var err error
+	if b.name, err = syscall.BytePtrFromString(l.Argv[0]); err != nil {
+		return nil, step("name the program", err)
+	}
+	if b.argv, err = syscall.SlicePtrFromStrings(l.Argv); err != nil {
+		return nil, step("name the arguments", err)
+	}
+	if b.env, err = syscall.SlicePtrFromStrings(l.Env); err != nil {
+		return nil, step("name the environment", err)
+	}
+	// The program is an ordinary user whom this process stands over.
+	b.maps = []idMap{
+		{[]byte("/proc/self/setgroups\x00"), []byte("deny")},
+		{[]byte("/proc/self/uid_map\x00"), []byte("1000 0 1")},
+		{[]byte("/proc/self/gid_map\x00"), []byte("1000 0 1")},
+	}
+	b.early = []resourceLimit{
+		{rlimitCPU, syscall.Rlimit{Cur: l.CPUSeconds, Max: l.CPUSeconds + 1}}, // first a signal that can be told from a kill
+		{rlimitFSize, syscall.Rlimit{Cur: l.FileBytes, Max: l.FileBytes}},
+		{rlimitNoFile, syscall.Rlimit{Cur: l.Files, Max: l.Files}},
+		{rlimitCore, syscall.Rlimit{}},
+	}
+	b.late = []resourceLimit{
+		{rlimitNProc, syscall.Rlimit{Cur: l.Processes, Max: l.Processes}},
+		{rlimitAS, syscall.Rlimit{Cur: l.AddressBytes, Max: l.AddressBytes}},
+	}
+	b.filter = sockFprog{length: uint16(len(l.Filter) / 8), filter: &l.Filter[0]}
+	return b, nil
+}
+
+// fork makes a copy of this process in a user namespace of its own, which puts
+// the limits on and becomes the program. Starting the server's binary once more
+// for that would cost 4 ms of a start. The copy has one thread and whatever the
+// runtime's locks were in at that moment, so it may neither allocate nor grow
+// its stack nor meet a signal: it makes raw system calls only, and every signal
+// is blocked until the program takes over.
+//
+//go:norace
+//go:nosplit
+func (b *birth) fork() (int, syscall.Errno) {
+	syscall.RawSyscall6(syscall.SYS_RT_SIGPROCMASK, setMask, uintptr(unsafe.Pointer(&b.all)), uintptr(unsafe.Pointer(&b.was)), 8, 0, 0)
+	pid, _, e := syscall.RawSyscall6(syscall.SYS_CLONE, syscall.CLONE_NEWUSER|uintptr(syscall.SIGCHLD), 0, 0, 0, 0, 0)
+	if e == 0 && pid == 0 {
+		b.become()
+	}
+	syscall.RawSyscall6(syscall.SYS_RT_SIGPROCMASK, setMask, uintptr(unsafe.Pointer(&b.was)), 0, 8, 0, 0)
+	runtime.KeepAlive(b)
+	return int(pid), e
+}
+
+// become does not return.
+//
+//go:norace
+//go:nosplit
+func (b *birth) become() {
+	failed := b.prepare()
+	if failed == 0 {
+		syscall.RawSyscall(syscall.SYS_EXECVE, uintptr(unsafe.Pointer(b.name)),
+			uintptr(unsafe.Pointer(&b.argv[0])), uintptr(unsafe.Pointer(&b.env[0])))
+		failed = stepStart
+	}
+	syscall.RawSyscall(syscall.SYS_WRITE, uintptr(b.says), uintptr(unsafe.Pointer(&failed)), 1)
+	for {
+		syscall.RawSyscall(syscall.SYS_EXIT_GROUP, failure, 0, 0)
+	}
+}
+
+// The steps of a birth, as they are told when one fails.
+const (
+	stepSession byte = iota + 1
+	stepMaps
+	stepDescriptors
+	stepLimits
+	stepPriority
+	stepCapabilities
+	stepPrivileges
+	stepFilter
+	stepLast
+	stepStart
+)
+
+var births = [...]string{
+	stepSession: "leave the session", stepMaps: "map the user", stepDescriptors: "hand over the descriptors",
+	stepLimits: "limit processor time, files and cores", stepPriority: "lower the priority", stepCapabilities: "drop capabilities",
+	stepPrivileges: "give up new privileges", stepFilter: "filter system calls", stepLast: "limit memory and processes",
+	stepStart: "start the program",
+}
+
+// prepare gives up what can be given up, in the order in which it can, and
+// tells the first step that failed.
+//
+//go:norace
+//go:nosplit
+func (b *birth) prepare() byte {
+	if _, _, e := syscall.RawSyscall(syscall.SYS_SETSID, 0, 0, 0); e != 0 {
+		return stepSession
+	}
+	if _, _, e := syscall.RawSyscall(syscall.SYS_PRCTL, prSetPdeathsig, uintptr(syscall.SIGKILL), 0); e != 0 {
+		return stepSession
+	}
+	for i := range b.maps {
+		if !b.maps[i].write() {
+			return stepMaps
 		}
 	}
-	if err := syscall.Setpriority(syscall.PRIO_PROCESS, 0, l.Nice); err != nil {
-		return complain(step("lower the priority", err))
+	if _, _, e := syscall.RawSyscall(syscall.SYS_DUP3, FDControl, programControl, 0); e != 0 {
+		return stepDescriptors
 	}
-	syscall.Umask(0o022)
+	if _, _, e := syscall.RawSyscall(syscall.SYS_DUP3, FDAnswer, programAnswer, 0); e != 0 {
+		return stepDescriptors
+	}
+	if !limit(b.early) {
+		return stepLimits
+	}
+	if _, _, e := syscall.RawSyscall(syscall.SYS_SETPRIORITY, syscall.PRIO_PROCESS, 0, uintptr(b.nice)); e != 0 {
+		return stepPriority
+	}
+	syscall.RawSyscall(syscall.SYS_UMASK, 0o022, 0, 0)
 	for c := range uintptr(highestCap + 1) {
 		// Beyond the last capability the kernel says EINVAL.
 		if _, _, e := syscall.RawSyscall(syscall.SYS_PRCTL, prCapBSetDrop, c, 0); e != 0 && e != syscall.EINVAL {
-			return complain(step("drop capabilities", e))
+			return stepCapabilities
 		}
 	}
-	if _, _, e := syscall.RawSyscall6(syscall.SYS_PRCTL, prCapAmbient, ambientClearAll, 0, 0, 0, 0); e != 0 {
-		return complain(step("drop capabilities", e))
-	}
 	if _, _, e := syscall.RawSyscall6(syscall.SYS_PRCTL, prSetNoNewPrivs, 1, 0, 0, 0, 0); e != 0 {
-		return complain(step("give up new privileges", e))
+		return stepPrivileges
 	}
-	return become(&l)
+	if _, _, e := syscall.RawSyscall(sysSeccomp, seccompSetModeFilter, 0, uintptr(unsafe.Pointer(&b.filter))); e != 0 {
+		return stepFilter
+	}
+	if !limit(b.late) {
+		return stepLast
+	}
+	// A new program keeps what is blocked.
+	syscall.RawSyscall6(syscall.SYS_RT_SIGPROCMASK, setMask, uintptr(unsafe.Pointer(&b.was)), 0, 8, 0, 0)
+	return 0
 }
 
-// become ends in the program. Once the limits on memory and processes are on,
-// the Go runtime may abort at its next allocation, so everything is prepared
-// before and only raw system calls follow.
-func become(l *Limit) int {
-	name, err := syscall.BytePtrFromString(l.Argv[0])
-	if err != nil {
-		return complain(step("name the program", err))
+//go:norace
+//go:nosplit
+func (m *idMap) write() bool {
+	here := -100 // AT_FDCWD
+	fd, _, e := syscall.RawSyscall6(syscall.SYS_OPENAT, uintptr(here), uintptr(unsafe.Pointer(&m.file[0])), syscall.O_WRONLY|syscall.O_CLOEXEC, 0, 0, 0)
+	if e != 0 {
+		return false
 	}
-	argv, err := syscall.SlicePtrFromStrings(l.Argv)
-	if err != nil {
-		return complain(step("name the arguments", err))
-	}
-	env, err := syscall.SlicePtrFromStrings(l.Env)
-	if err != nil {
-		return complain(step("name the environment", err))
-	}
-	processes := syscall.Rlimit{Cur: l.Processes, Max: l.Processes}
-	address := syscall.Rlimit{Cur: l.AddressBytes, Max: l.AddressBytes}
-	last := []byte("limit memory and processes, or start the program")
-	program := sockFprog{length: uint16(len(l.Filter) / 8), filter: &l.Filter[0]}
-	if _, _, e := syscall.RawSyscall(sysSeccomp, seccompSetModeFilter, 0, uintptr(unsafe.Pointer(&program))); e != 0 {
-		return complain(step("filter system calls", e))
-	}
-	_, _, e := syscall.RawSyscall6(sysPrlimit64, 0, rlimitNProc, uintptr(unsafe.Pointer(&processes)), 0, 0, 0)
-	if e == 0 {
-		_, _, e = syscall.RawSyscall6(sysPrlimit64, 0, rlimitAS, uintptr(unsafe.Pointer(&address)), 0, 0, 0)
-	}
-	if e == 0 {
-		syscall.RawSyscall(syscall.SYS_EXECVE, uintptr(unsafe.Pointer(name)),
-			uintptr(unsafe.Pointer(&argv[0])), uintptr(unsafe.Pointer(&env[0])))
-	}
-	syscall.RawSyscall(syscall.SYS_WRITE, fdWord, uintptr(unsafe.Pointer(&last[0])), uintptr(len(last)))
-	syscall.RawSyscall(syscall.SYS_EXIT_GROUP, failure, 0, 0)
-	return failure
+	_, _, e = syscall.RawSyscall(syscall.SYS_WRITE, fd, uintptr(unsafe.Pointer(&m.text[0])), uintptr(len(m.text)))
+	syscall.RawSyscall(syscall.SYS_CLOSE, fd, 0, 0)
+	return e == 0
 }
 
-func complain(err error) int {
-	_, _ = syscall.Write(fdWord, []byte(err.Error()))
-	return failure
+//go:norace
+//go:nosplit
+func limit(limits []resourceLimit) bool {
+	for i := range limits {
+		if _, _, e := syscall.RawSyscall6(sysPrlimit64, 0, limits[i].resource, uintptr(unsafe.Pointer(&limits[i].value)), 0, 0, 0); e != 0 {
+			return false
+		}
+	}
+	return true
 }
