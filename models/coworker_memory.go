@@ -176,6 +176,27 @@ WHERE f.organization_id = ? AND f.user_id = ? AND f.path = ?`, string(o.Organiza
 	return f, content, err
 }
 
+// Contents returns several files with their contents in one query.
+func (c Coworker) Contents(ctx context.Context, o memory.Owner, paths []string) ([]memory.Content, error) {
+	if len(paths) == 0 {
+		return nil, nil
+	}
+	args := []any{string(o.Organization), string(o.User)}
+	for _, path := range paths {
+		args = append(args, path)
+	}
+	return all(c.s.read, ctx, "read contents", func(rows *sql.Rows) (one memory.Content, err error) {
+		var at int64
+		var sum []byte
+		err = rows.Scan(&one.Path, &one.Size, &sum, &at, &one.Body)
+		copy(one.Sum[:], sum)
+		one.UpdatedAt = fromMillis(at)
+		return one, err
+	}, `SELECT f.path, f.size, f.sha256, f.updated_at, d.content FROM memory_files f
+JOIN memory_contents d ON d.organization_id = f.organization_id AND d.user_id = f.user_id AND d.path = f.path
+WHERE f.organization_id = ? AND f.user_id = ? AND f.path IN (?`+strings.Repeat(", ?", len(paths)-1)+`) ORDER BY f.path`, args...)
+}
+
 // wildcards are what LIKE reads as more than itself, escaped with "!".
 var wildcards = strings.NewReplacer("!", "!!", "%", "!%", "_", "!_")
 

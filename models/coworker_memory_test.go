@@ -406,3 +406,32 @@ func TestDownloadsAreKeptUnderHarmlessNames(t *testing.T) {
 		}
 	})
 }
+
+func TestAMemoryIsLaidOutNewestFirst(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, w *world) {
+		s := openShelf(t, w, memory.Quota{})
+		for i := range 40 { // more than are read at a time
+			s.later()
+			if _, _, err := s.Put(t.Context(), s.ada, fmt.Sprintf("a/%02d", i), []byte{0xff, byte(i)}, memory.Condition{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		laid := map[string]string{}
+		add := func(path string, body []byte) error {
+			laid[path] = string(body)
+			return nil
+		}
+		left, err := s.Lay(t.Context(), s.ada, add)
+		if err != nil || left != 0 || len(laid) != 40 || laid["a/07"] != "\xff\x07" {
+			t.Errorf("%d left out, %d laid, %v", left, len(laid), err)
+		}
+		clear(laid)
+		if left, err := s.Lay(t.Context(), s.bob, add); err != nil || left != 0 || len(laid) != 0 {
+			t.Errorf("of another user: %d %v %v", left, laid, err)
+		}
+		blind := s.ada
+		blind.Scopes = coworker.WriteTools
+		_, err = s.Lay(t.Context(), blind, add)
+		coworkertest.WantCode(t, err, coworker.PermissionDenied)
+	})
+}

@@ -37,3 +37,27 @@ func TestCodeRunsScriptsOfASkill(t *testing.T) {
 		t.Errorf("a path for an id: %+v", r)
 	}
 }
+
+// TestCodeReadsTheMemoryOfItsUser writes a file by the command line and reads
+// it in code, with a key that may and with one that may not.
+func TestCodeReadsTheMemoryOfItsUser(t *testing.T) {
+	t.Parallel()
+	s := surroundings{environ: places(t)["sqlite"](t).environ}
+	execute(t, s, "migrate")
+	made := decode(t, execute(t, s, "org", "create", "Acme", "--json").out)
+	org, key := made["organization_id"].(string), made["key"].(string)
+	blind := decode(t, execute(t, s, "key", "create", "--org", org, "--scopes", "write:tools", "--json").out)["key"].(string)
+	origin := serving(t, s)
+	prices := filepath.Join(t.TempDir(), "prices.csv")
+	if err := os.WriteFile(prices, []byte("a,1\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	execute(t, s, "memory", "put", "--org", org, "lists/prices.csv", prices)
+	const code = "print(open('/mnt/memory/lists/prices.csv').read())"
+	if r := python(t, origin, key, code, ""); r.Exit != 0 || r.Stdout != "a,1\n\n" {
+		t.Errorf("%+v", r)
+	}
+	if r := python(t, origin, blind, code, ""); r.Exit != 1 || r.Stdout != "" {
+		t.Errorf("without read:data: %+v", r)
+	}
+}

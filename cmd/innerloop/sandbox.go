@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"innerloop/coworker/connect"
+	"innerloop/coworker/memory"
 	"innerloop/coworker/repl"
 	"innerloop/coworker/sandbox"
 	"innerloop/coworker/skills"
@@ -25,7 +26,7 @@ import (
 func sandboxDir(c Config) string { return filepath.Join(c.DataDir, "sandbox") }
 
 // repl makes what runs code, unless that is switched off.
-func (h *house) repl(ctx context.Context, c Config, engine *connect.Engine, keeper *connect.Keeper, shelf *skills.Shelf, log *slog.Logger) (*repl.REPL, error) {
+func (h *house) repl(ctx context.Context, c Config, engine *connect.Engine, keeper *connect.Keeper, files *memory.Memory, shelf *skills.Shelf, log *slog.Logger) (*repl.REPL, error) {
 	if c.Sandbox != "off" {
 		packages := c.SandboxPackages
 		if packages != "" {
@@ -43,7 +44,7 @@ func (h *house) repl(ctx context.Context, c Config, engine *connect.Engine, keep
 		}
 	}
 	return repl.New(ctx, repl.Options{
-		Sandbox: h.cells, Coworker: h.toolbox, Engine: engine, Rules: keeper, Skills: shelf, Logger: log, Now: time.Now,
+		Sandbox: h.cells, Coworker: h.toolbox, Engine: engine, Rules: keeper, Memory: files, Skills: shelf, Logger: log, Now: time.Now,
 		Roads: func(networks []netip.Prefix, own string) repl.Road { return h.ways.For(networks, own) },
 	})
 }

@@ -112,7 +112,7 @@ func (h *house) server(ctx context.Context, c Config, address string, log *slog.
 		return nil, origins, err
 	}
 	shelf := skills.New(h.store.Coworker(), h.toolbox, services)
-	if h.python, err = h.repl(ctx, c, engine, keeper, shelf, log); err != nil {
+	if h.python, err = h.repl(ctx, c, engine, keeper, files, shelf, log); err != nil {
 		return nil, origins, err
 	}
 	tools, err := mcp.New(mcp.Options{Journal: h.journal, Coworker: h.toolbox, Catalog: services, Engine: engine, Keeper: keeper, Memory: files, Skills: shelf, REPL: h.python, Origins: origins, ServerName: c.ServerName, Version: build(), Logger: log})

@@ -105,14 +105,23 @@ type Store interface {
 	FileMeta(ctx context.Context, o Owner, path string) (File, error)
 	FileContent(ctx context.Context, o Owner, path string) (File, []byte, error)
 	Files(ctx context.Context, o Owner, q Query) ([]File, error)
+	// Contents returns those of the paths that are there, by rising path.
+	Contents(ctx context.Context, o Owner, paths []string) ([]Content, error)
 }
 
-// Options are what a Memory is made of. All but Quota are required.
+// A Content is a file with its bytes, both of the same moment.
+type Content struct {
+	File
+	Body []byte
+}
+
+// Options are what a Memory is made of. All but the quotas are required.
 type Options struct {
 	Store    Store
 	Coworker *coworker.Coworker
 	Cursors  keyring.Key
 	Quota    Quota // zero: FilesMax and BytesMax
+	Shown    Quota // of what Lay adds; zero: ShownFiles and ShownBytes
 }
 
 // A Memory answers every question of this room. It is safe for concurrent use.
@@ -121,6 +130,7 @@ type Memory struct {
 	coworker *coworker.Coworker
 	cursors  keyring.Key
 	quota    Quota
+	shown    Quota
 }
 
 // New makes a Memory.
@@ -131,7 +141,10 @@ func New(o Options) (*Memory, error) {
 	if o.Quota == (Quota{}) {
 		o.Quota = Quota{Files: FilesMax, Bytes: BytesMax}
 	}
-	return &Memory{store: o.Store, coworker: o.Coworker, cursors: o.Cursors, quota: o.Quota}, nil
+	if o.Shown == (Quota{}) {
+		o.Shown = Quota{Files: ShownFiles, Bytes: ShownBytes}
+	}
+	return &Memory{store: o.Store, coworker: o.Coworker, cursors: o.Cursors, quota: o.Quota, shown: o.Shown}, nil
 }
 
 // owner is whose files a caller may use: their own and nobody else's.

@@ -28,6 +28,7 @@ type Answer struct {
 	// NotReturned are files that were asked for and are not there, no plain
 	// files, or too large.
 	NotReturned []string     `json:"files_not_returned,omitempty"`
+	MemoryLeft  int          `json:"memory_files_left_out,omitempty"` // files of the memory that go over what is shown
 	Attached    []Attachment `json:"-"`
 }
 

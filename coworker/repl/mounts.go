@@ -14,9 +14,21 @@ import (
 // scriptsMax bounds the scripts of all skills of one run, in bytes.
 const scriptsMax = 32 << 20
 
+// laid tells, once the run has begun, what of it could not be shown.
+type laid struct {
+	left int // files of the memory
+}
+
 // lay shows in the run what the caller asked for and may read.
-func (r *REPL) lay(ctx context.Context, who coworker.Caller, q Request, job *sandbox.Job) error {
-	return r.layScripts(ctx, who, q.Skills, job)
+func (r *REPL) lay(ctx context.Context, who coworker.Caller, q Request, job *sandbox.Job) (*laid, error) {
+	l := &laid{}
+	if r.o.Memory != nil && who.MayHold(coworker.ReadData) == nil {
+		job.Trees = append(job.Trees, sandbox.Tree{Target: "/mnt/memory", Fill: func(add func(string, []byte) error) (err error) {
+			l.left, err = r.o.Memory.Lay(ctx, who, add)
+			return err
+		}})
+	}
+	return l, r.layScripts(ctx, who, q.Skills, job)
 }
 
 // layScripts shows scripts of skills. Whether there are such skills, and what

@@ -13,6 +13,7 @@ import (
 	"innerloop/coworker"
 	"innerloop/coworker/catalog"
 	"innerloop/coworker/connect"
+	"innerloop/coworker/memory"
 	"innerloop/coworker/sandbox"
 	"innerloop/coworker/skills"
 )
@@ -39,7 +40,8 @@ type Options struct {
 	Engine *connect.Engine
 	Rules  Rules
 	Roads  func(networks []netip.Prefix, own string) Road
-	Skills *skills.Shelf // nil: there are none
+	Skills *skills.Shelf  // nil: there are none
+	Memory *memory.Memory // nil: there is none
 	Now    func() time.Time
 	Logger *slog.Logger
 }
@@ -108,7 +110,8 @@ func (r *REPL) Run(ctx context.Context, who coworker.Caller, q Request) (answer 
 	job := sandbox.Job{
 		User: string(who.User), Label: string(who.Organization) + " " + string(who.Key), Code: q.Code, Timeout: q.Timeout, Files: q.Files,
 	}
-	if err := r.lay(ctx, who, q, &job); err != nil {
+	shown, err := r.lay(ctx, who, q, &job)
+	if err != nil {
 		return nil, nil, err
 	}
 	redact := func(text string) string { return text }
@@ -128,6 +131,7 @@ func (r *REPL) Run(ctx context.Context, who coworker.Caller, q Request) (answer 
 		return nil, nil, r.fault(err, redact)
 	}
 	answer = answerOf(result, redact)
+	answer.MemoryLeft = shown.left
 	r.attach(who, q.Return, result, answer, redact)
 	return answer, nil, nil
 }

@@ -40,6 +40,7 @@ type world struct {
 	t      *testing.T
 	acme   coworker.Founding
 	dir    string // of the sandbox
+	o      repl.Options
 	files  *memory.Memory
 	shelf  *skills.Shelf
 	keeper *connect.Keeper
@@ -91,14 +92,31 @@ func newWorld(t *testing.T, change func(*sandbox.Options)) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.REPL, err = repl.New(t.Context(), repl.Options{
-		Sandbox: cells, Coworker: c.Coworker, Engine: engine, Rules: w.keeper, Skills: w.shelf, Logger: o.Logger, Now: c.J.Clock.Now,
+	w.o = repl.Options{
+		Sandbox: cells, Coworker: c.Coworker, Engine: engine, Rules: w.keeper, Memory: w.files, Skills: w.shelf, Logger: o.Logger, Now: c.J.Clock.Now,
 		Roads: func(networks []netip.Prefix, own string) repl.Road { return ways.For(networks, own) },
-	})
-	if err != nil {
+	}
+	if w.REPL, err = repl.New(t.Context(), w.o); err != nil {
 		t.Fatal(err)
 	}
 	return w
+}
+
+// reopen puts another memory in place.
+func (w *world) reopen(o memory.Options) {
+	w.t.Helper()
+	var err error
+	o.Coworker = w.Coworker
+	if o.Cursors, err = w.J.Keys.For("memory cursor"); err != nil {
+		w.t.Fatal(err)
+	}
+	if w.files, err = memory.New(o); err != nil {
+		w.t.Fatal(err)
+	}
+	w.o.Memory = w.files
+	if w.REPL, err = repl.New(w.t.Context(), w.o); err != nil {
+		w.t.Fatal(err)
+	}
 }
 
 // connected serves wildberries and lends the organisation a credential for it.
@@ -154,6 +172,15 @@ func (w *world) refused(who coworker.Caller, q repl.Request, code coworker.Code)
 		w.t.Errorf("it ran: %+v", a)
 	}
 	return coworkertest.WantCode(w.t, err, code)
+}
+
+// keep writes a file of a caller's memory.
+func (w *world) keep(who coworker.Caller, path, text string) {
+	w.t.Helper()
+	w.J.Clock.Advance(time.Second)
+	if _, _, err := w.files.Put(w.t.Context(), who, path, []byte(text), memory.Condition{}); err != nil {
+		w.t.Fatal(err)
+	}
 }
 
 // learn adds a skill of the given files to an organisation.
