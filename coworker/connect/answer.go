@@ -2,6 +2,7 @@ package connect
 
 import (
 	"context"
+	"net/http"
 	"strings"
 
 	"innerloop/coworker"
@@ -9,7 +10,7 @@ import (
 
 // answer shapes what came back.
 func (x *execution) answer(ctx context.Context, p *prepared, r *reply, data any, paged bool, info *PageInfo) (*Answer, error) {
-	a := &Answer{Status: r.status, Class: x.class, OriginalBytes: int(x.trace.BytesIn), Headers: told(r), RequestID: r.secret.text(requestID(r.header))}
+	a := &Answer{Status: r.status, Class: x.class, OriginalBytes: int(x.trace.BytesIn), Headers: x.told(r), RequestID: r.secret.text(requestID(r.header))}
 	if paged {
 		a.Page = info
 	}
@@ -44,12 +45,15 @@ func (x *execution) answer(ctx context.Context, p *prepared, r *reply, data any,
 	return a, nil
 }
 
-// told are the headers worth passing on: how much of a limit is left.
-func told(r *reply) map[string]string {
+// told are the headers worth passing on: how much of a limit is left, and all
+// that a HEAD is asked for.
+func (x *execution) told(r *reply) map[string]string {
 	out := map[string]string{}
 	for name := range r.header {
 		lower := strings.ToLower(name)
-		if strings.Contains(lower, "ratelimit") || strings.Contains(lower, "rate-limit") || lower == "retry-after" || lower == "units" || lower == "x-total-count" {
+		about := x.target.Method == http.MethodHead &&
+			(lower == "content-length" || lower == "content-type" || lower == "last-modified" || lower == "etag")
+		if about || strings.Contains(lower, "ratelimit") || strings.Contains(lower, "rate-limit") || lower == "retry-after" || lower == "units" || lower == "x-total-count" {
 			if value := r.header.Get(name); len(value) <= 200 {
 				out[lower] = r.secret.text(value)
 			}

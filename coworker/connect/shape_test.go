@@ -185,3 +185,17 @@ func TestAWSSignature(t *testing.T) {
 }
 
 const wantAWS = "AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE-planted/20261130/us-east-1/s3/aws4_request, SignedHeaders=host;x-amz-content-sha256;x-amz-date, Signature=c8a2b3cc4eab28c57694050b05378ab4dfaab191cc5b921fa06b4ac6827c45c8"
+
+func TestAHeadTellsWhatItIsAskedFor(t *testing.T) {
+	t.Parallel()
+	b := open(t, func(w http.ResponseWriter, _ *http.Request) {
+		for name, value := range map[string]string{"Content-Length": "70000", "Content-Type": "text/csv", "Etag": `"a"`, "Last-Modified": "Mon, 30 Nov 2026 09:00:00 GMT", "X-Other": "b"} {
+			w.Header().Set(name, value)
+		}
+	})
+	for method, want := range map[string]int{"HEAD": 4, "GET": 0} {
+		if a := b.do(connect.Call{Service: "s3", Method: method, Path: "/bucket/key"}); len(a.Headers) != want || want > 0 && a.Headers["content-length"] != "70000" {
+			t.Errorf("%s: %v", method, a.Headers)
+		}
+	}
+}
