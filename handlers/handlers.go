@@ -69,6 +69,9 @@ type Options struct {
 	TrustedProxies limit.Proxies
 	// Ready tells whether the store can be reached; nil means always.
 	Ready func(context.Context) error
+	// Sandbox is what runs code, as /healthz tells it; nil means that nothing
+	// does and nothing is told.
+	Sandbox *SandboxHealth
 	// Hub hears of new entries once TellHub runs, and is named in feeds.
 	Hub    Hub
 	Logger *slog.Logger
@@ -120,6 +123,7 @@ type Server struct {
 	told     validated // the body of /v1/limits
 	document validated // the body of /openapi.json
 	ready    func(context.Context) error
+	sandbox  *SandboxHealth
 	logger   *slog.Logger
 	now      func() time.Time
 	random   io.Reader
@@ -151,7 +155,7 @@ func New(o Options) (*Server, error) {
 	}
 	s := &Server{
 		journal: o.Journal, tools: o.Tools, origins: o.Origins, site: web.Site{BaseURL: o.Origins.Web}, hub: o.Hub,
-		contact: o.SecurityContact, training: o.Training, guard: guard, limits: o.Limits, proxies: o.TrustedProxies, told: limitsJSON(o.Limits), ready: o.Ready, logger: o.Logger, now: o.Now, random: o.Random, build: o.Build,
+		contact: o.SecurityContact, training: o.Training, guard: guard, limits: o.Limits, proxies: o.TrustedProxies, told: limitsJSON(o.Limits), ready: o.Ready, sandbox: o.Sandbox, logger: o.Logger, now: o.Now, random: o.Random, build: o.Build,
 		cache: newCache(or(o.CacheBytes, 32<<20)), maxOpen: or(o.MaxConnections, 16384),
 		assets: assets{files: map[string]*rendering{}}, streams: newStreams(), patience: or(o.StreamPatience, streamPatience), reported: o.Reported,
 		connections: limit.NewHolding(0), arriving: limit.NewHolding(arrivingMax),

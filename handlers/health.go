@@ -9,8 +9,24 @@ import (
 	"innerloop/journal"
 )
 
-// healthz tells that the process answers.
-func (s *Server) healthz(c *fiber.Ctx) error { return health(c) }
+// SandboxHealth is what runs code here. Why there is nothing is for the log.
+type SandboxHealth struct {
+	Available bool   `json:"available"`
+	Driver    string `json:"driver,omitempty"`
+	Memory    string `json:"memory_bound_by,omitempty"` // what bounds the memory of a run
+}
+
+// healthz tells that the process answers, and what runs code in it. A process
+// without a sandbox is healthy: everything else works.
+func (s *Server) healthz(c *fiber.Ctx) error {
+	if s.sandbox == nil {
+		return health(c)
+	}
+	return answer(c, fiber.StatusOK, struct {
+		Status  string         `json:"status"`
+		Sandbox *SandboxHealth `json:"sandbox"`
+	}{"ok", s.sandbox})
+}
 
 // readyz tells whether the store can be reached and is migrated.
 func (s *Server) readyz(c *fiber.Ctx) error {

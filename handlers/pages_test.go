@@ -218,6 +218,15 @@ func TestHealth(t *testing.T) {
 			t.Errorf("%s: %d %s", path, r.Status, r.Body)
 		}
 	}
+	told := open(t, func(o *handlers.Options) {
+		o.Sandbox = &handlers.SandboxHealth{Available: true, Driver: "native", Memory: "cgroup v2"}
+	})
+	if r := told.get("/healthz"); r.Status != http.StatusOK || r.Body != `{"status":"ok","sandbox":{"available":true,"driver":"native","memory_bound_by":"cgroup v2"}}` {
+		t.Errorf("with a sandbox: %d %s", r.Status, r.Body)
+	}
+	if r := told.get("/readyz"); r.Body != `{"status":"ok"}` {
+		t.Errorf("readyz: %s", r.Body)
+	}
 	broken = errors.New("secret words")
 	r := d.get("/readyz")
 	wantError(t, r, http.StatusServiceUnavailable, journal.ServiceUnavailable)

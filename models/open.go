@@ -178,6 +178,21 @@ func (s *Store) BindMasterKey(ctx context.Context, fingerprint string, earlier .
 	return nil
 }
 
+// Instance returns the name that tells this database from every other; fresh
+// becomes it when there is none yet. A copy of a database has the same name.
+func (s *Store) Instance(ctx context.Context, fresh string) (string, error) {
+	const name = "instance_id"
+	_, err := s.write.exec(ctx, `INSERT INTO meta (key, value) VALUES (?, ?) ON CONFLICT DO NOTHING`, name, fresh)
+	var found string
+	if err == nil {
+		_, err = s.write.one(ctx, `SELECT value FROM meta WHERE key = ?`, []any{name}, &found)
+	}
+	if err != nil {
+		return "", fmt.Errorf("name the database: %w", err)
+	}
+	return found, nil
+}
+
 // RebindMasterKey ties the database to another master key, unless it is tied to
 // none of the earlier ones.
 func (s *Store) RebindMasterKey(ctx context.Context, fingerprint string, earlier ...string) error {

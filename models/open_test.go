@@ -140,6 +140,18 @@ func TestMasterKeyIsBoundOnce(t *testing.T) {
 	})
 }
 
+func TestADatabaseIsNamedOnce(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, w *world) {
+		for _, s := range []*models.Store{w.Store, w.open()} {
+			for _, fresh := range []string{"db_first", "db_second"} {
+				if name, err := s.Instance(t.Context(), fresh); err != nil || name != "db_first" {
+					t.Errorf("%q %v", name, err)
+				}
+			}
+		}
+	})
+}
+
 func TestAddressesThatAreNone(t *testing.T) {
 	t.Parallel()
 	for _, url := range []string{"", "sqlite:", "sqlite::memory:", "file.db", "mysql://localhost/x", "postgres://user:sesame@localhost:port/"} {

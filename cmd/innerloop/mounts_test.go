@@ -1,8 +1,11 @@
 package main
 
 import (
+	"io"
+	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -59,5 +62,22 @@ func TestCodeReadsTheMemoryOfItsUser(t *testing.T) {
 	}
 	if r := python(t, origin, blind, code, ""); r.Exit != 1 || r.Stdout != "" {
 		t.Errorf("without read:data: %+v", r)
+	}
+}
+
+// TestHealthTellsOfTheSandbox asks a serving process, with a sandbox and with
+// none.
+func TestHealthTellsOfTheSandbox(t *testing.T) {
+	t.Parallel()
+	for sandbox, want := range map[string]string{"native": `"sandbox":{"available":true,"driver":"native","memory_bound_by":"`, "off": `{"status":"ok"}`} {
+		s := surroundings{environ: append(places(t)["sqlite"](t).environ, "INNERLOOP_SANDBOX="+sandbox)}
+		answer, err := http.Get(serving(t, s) + "/healthz") //nolint:noctx // of the test's own server
+		if err != nil {
+			t.Fatal(err)
+		}
+		said, err := io.ReadAll(answer.Body)
+		if _ = answer.Body.Close(); err != nil || !strings.Contains(string(said), want) {
+			t.Errorf("%s: %s %v", sandbox, said, err)
+		}
 	}
 }

@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"crypto/rand"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -20,6 +22,7 @@ import (
 	"innerloop/coworker/repl"
 	"innerloop/coworker/sandbox"
 	"innerloop/coworker/skills"
+	"innerloop/handlers"
 )
 
 // sandboxDir is where homes and runs are kept.
@@ -38,15 +41,37 @@ func (h *house) repl(ctx context.Context, c Config, engine *connect.Engine, keep
 				return nil, errors.New("INNERLOOP_SANDBOX_PACKAGES must name a folder")
 			}
 		}
-		var err error
-		if h.cells, err = sandbox.New(ctx, sandbox.Options{Dir: sandboxDir(c), Packages: packages, Slots: 2 * runtime.NumCPU(), Logger: log}); err != nil {
+		// Users of another database are unknown here, and their homes with them.
+		homes, err := h.store.Instance(ctx, instanceID())
+		if err != nil {
+			return nil, err
+		}
+		if h.cells, err = sandbox.New(ctx, sandbox.Options{
+			Dir: sandboxDir(c), Packages: packages, Homes: homes, Try: strings.Fields(repl.Packages), Slots: 2 * runtime.NumCPU(), Logger: log,
+		}); err != nil {
 			return nil, err
 		}
 	}
-	return repl.New(ctx, repl.Options{
+	return repl.New(repl.Options{
 		Sandbox: h.cells, Coworker: h.toolbox, Engine: engine, Rules: keeper, Memory: files, Skills: shelf, Logger: log, Now: time.Now,
 		Roads: func(networks []netip.Prefix, own string) repl.Road { return h.ways.For(networks, own) },
 	})
+}
+
+// instanceID is a name for a database that has none yet.
+func instanceID() string {
+	var b [16]byte
+	_, _ = rand.Read(b[:]) // never fails
+	return "db_" + hex.EncodeToString(b[:])
+}
+
+// sandboxHealth is the sandbox as the health answer tells it; nil when it is
+// switched off.
+func sandboxHealth(c Config, s sandbox.Status) *handlers.SandboxHealth {
+	if c.Sandbox == "off" {
+		return nil
+	}
+	return &handlers.SandboxHealth{Available: s.Available, Driver: s.Driver, Memory: s.Memory}
 }
 
 // tellSandbox says at the start what runs code here, or why nothing does.

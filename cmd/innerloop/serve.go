@@ -127,7 +127,7 @@ func (h *house) server(ctx context.Context, c Config, address string, log *slog.
 	server, err := handlers.New(handlers.Options{
 		Coworker: h.toolbox, Memory: files, Keeper: keeper, Engine: engine, ServerName: c.ServerName,
 		Journal: h.journal, Tools: tools, Documents: documents, Origins: origins, AllowedOrigins: c.AllowedOrigins, Ready: h.ready,
-		SecurityContact: c.SecurityContact, Training: c.Training, Hub: hub(c), Reported: h.webhook.tell, Limits: c.Limits, TrustedProxies: c.TrustedProxies,
+		Sandbox: sandboxHealth(c, h.python.Facts().Status), SecurityContact: c.SecurityContact, Training: c.Training, Hub: hub(c), Reported: h.webhook.tell, Limits: c.Limits, TrustedProxies: c.TrustedProxies,
 		Logger: log, Now: time.Now, Random: rand.Reader, Build: build() + " " + commit,
 	})
 	return server, origins, err

@@ -7,36 +7,11 @@ import (
 	"time"
 
 	"innerloop/coworker"
-	"innerloop/coworker/sandbox"
 )
 
-// Packages that analysts reach for, and what they are imported as.
-const tryImports = `
-import importlib, importlib.util
-found = []
-for name in "numpy pandas scipy sklearn matplotlib requests httpx openpyxl lxml bs4 yaml PIL".split():
-    if importlib.util.find_spec(name) is None:
-        continue
-    try:
-        version = getattr(importlib.import_module(name), "__version__", "")
-    except BaseException:
-        continue
-    found.append((name + " " + str(version)).strip())
-print("\n".join(found))
-`
-
-// importable tries in the sandbox itself, since what the machine has may not
-// work there.
-func (r *REPL) importable(ctx context.Context) []string {
-	const user = "probe-packages"
-	defer func() { _ = r.o.Sandbox.RemoveHome(user) }()
-	result, err := r.o.Sandbox.Run(ctx, sandbox.Job{User: user, Code: tryImports})
-	if err != nil || result.ExitCode != 0 {
-		r.o.Logger.Warn("the sandbox did not say which packages it has")
-		return nil
-	}
-	return strings.FieldsFunc(result.Stdout.Text, func(c rune) bool { return c == '\n' })
-}
+// Packages are what analysts reach for, by the names they are imported as, for
+// Options.Try of the sandbox.
+const Packages = "numpy pandas scipy sklearn matplotlib requests httpx openpyxl lxml bs4 yaml PIL"
 
 // Chores removes homes whose user is gone. Homes that belong to nobody known by
 // form are left alone.

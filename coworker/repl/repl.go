@@ -59,8 +59,8 @@ type Facts struct {
 	Packages []string // name and version of those that can be imported
 }
 
-// New makes a REPL and tries which packages can be imported.
-func New(ctx context.Context, o Options) (*REPL, error) {
+// New makes a REPL.
+func New(o Options) (*REPL, error) {
 	if o.Coworker == nil || o.Logger == nil {
 		return nil, errors.New("repl: coworker and logger are required")
 	}
@@ -73,9 +73,7 @@ func New(ctx context.Context, o Options) (*REPL, error) {
 		return r, nil
 	}
 	r.facts.Status, r.facts.Limits = o.Sandbox.Status(), o.Sandbox.Limits()
-	if r.facts.Status.Available {
-		r.facts.Packages = r.importable(ctx)
-	}
+	r.facts.Packages = r.facts.Status.Packages
 	return r, nil
 }
 

@@ -96,7 +96,7 @@ func newWorld(t *testing.T, change func(*sandbox.Options)) *world {
 		Sandbox: cells, Coworker: c.Coworker, Engine: engine, Rules: w.keeper, Memory: w.files, Skills: w.shelf, Logger: o.Logger, Now: c.J.Clock.Now,
 		Roads: func(networks []netip.Prefix, own string) repl.Road { return ways.For(networks, own) },
 	}
-	if w.REPL, err = repl.New(t.Context(), w.o); err != nil {
+	if w.REPL, err = repl.New(w.o); err != nil {
 		t.Fatal(err)
 	}
 	return w
@@ -114,7 +114,7 @@ func (w *world) reopen(o memory.Options) {
 		w.t.Fatal(err)
 	}
 	w.o.Memory = w.files
-	if w.REPL, err = repl.New(w.t.Context(), w.o); err != nil {
+	if w.REPL, err = repl.New(w.o); err != nil {
 		w.t.Fatal(err)
 	}
 }

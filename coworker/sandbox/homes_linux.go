@@ -24,17 +24,24 @@ import (
 func (s *Sandbox) home(user string) (*os.Root, int, error) {
 	s.homes.Lock()
 	defer s.homes.Unlock()
-	dir := filepath.Join(s.dir, homesDir)
+	all := filepath.Join(s.dir, homesDir)
 	// Processes that share the folder must not give one id twice.
-	lock, err := lockFile(filepath.Join(dir, ".lock"), unix.LOCK_EX)
+	lock, err := lockFile(filepath.Join(all, ".lock"), unix.LOCK_EX)
 	if err != nil {
 		return nil, 0, fmt.Errorf("make a home: %w", err)
 	}
 	defer func() { _ = lock.Close() }()
-	name := filepath.Join(dir, user)
+	name := filepath.Join(s.dir, s.own, user)
 	info, err := os.Lstat(name)
+	if before := filepath.Join(all, user); errors.Is(err, fs.ErrNotExist) && name != before {
+		// Made when all homes of a folder lay together. The name of a user is
+		// drawn at random, so it is the same one.
+		if err = os.Rename(before, name); err == nil {
+			info, err = os.Lstat(name)
+		}
+	}
 	if errors.Is(err, fs.ErrNotExist) {
-		info, err = s.makeHome(dir, name)
+		info, err = s.makeHome(all, name)
 	}
 	if err != nil {
 		return nil, 0, fmt.Errorf("make a home: %w", err)
@@ -49,10 +56,10 @@ func (s *Sandbox) home(user string) (*os.Root, int, error) {
 	return root, owner(info), nil
 }
 
-func (s *Sandbox) makeHome(dir, name string) (fs.FileInfo, error) {
+func (s *Sandbox) makeHome(all, name string) (fs.FileInfo, error) {
 	uid := os.Geteuid()
 	if uid == 0 {
-		next, err := s.nextUID(dir)
+		next, err := s.nextUID(all)
 		if err != nil {
 			return nil, err
 		}
@@ -77,18 +84,31 @@ func (s *Sandbox) makeHome(dir, name string) (fs.FileInfo, error) {
 	return os.Lstat(name)
 }
 
-func (s *Sandbox) nextUID(dir string) (int, error) {
-	homes, err := os.ReadDir(dir)
-	if err != nil {
-		return 0, err
-	}
+// nextUID is above every id that owns a home, whichever service made it.
+func (s *Sandbox) nextUID(all string) (int, error) {
 	highest := s.firstUID - 1
-	for _, h := range homes {
-		if info, err := h.Info(); err == nil && h.IsDir() {
-			highest = max(highest, owner(info))
+	count := func(dir string, below func(name string) error) error {
+		entries, err := os.ReadDir(dir)
+		if err != nil {
+			return err
 		}
+		for _, e := range entries {
+			info, err := e.Info()
+			if err != nil || !e.IsDir() {
+				continue
+			}
+			if id := owner(info); id >= s.firstUID {
+				highest = max(highest, id)
+			} else if err := below(filepath.Join(dir, e.Name())); err != nil {
+				return err
+			}
+		}
+		return nil
 	}
-	return highest + 1, nil
+	err := count(all, func(of string) error {
+		return count(of, func(string) error { return nil })
+	})
+	return highest + 1, err
 }
 
 func owner(info fs.FileInfo) int {

@@ -15,7 +15,7 @@ type (
 func (*spawner) close() {}
 
 // prepare says that there is no sandbox here: it is made of Linux namespaces.
-func (s *Sandbox) prepare(context.Context) {
+func (s *Sandbox) prepare(context.Context, []string) {
 	s.status = Status{Failed: "needs Linux on amd64 or arm64", Cause: "there are no namespaces here"}
 }
 

@@ -5,6 +5,7 @@ package sandbox
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,8 +15,9 @@ import (
 )
 
 // prepare finds out what this machine gives, removes what an earlier server
-// left behind, and runs one line of Python with everything on.
-func (s *Sandbox) prepare(ctx context.Context) {
+// left behind, and runs some Python with everything on: what can be imported is
+// tried in the sandbox itself, since what the machine has may not work there.
+func (s *Sandbox) prepare(ctx context.Context, try []string) {
 	s.groups = findGroups()
 	s.groups.sweep()
 	s.sweepRuns()
@@ -38,21 +40,51 @@ func (s *Sandbox) prepare(ctx context.Context) {
 	}
 	const user = "probe"
 	defer func() { _ = s.RemoveHome(user) }()
-	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, probeTime+5*time.Second)
 	defer cancel()
-	result, err := s.run(ctx, Job{User: user, Code: "import platform\nplatform.python_version()", Timeout: 15 * time.Second})
+	result, err := s.run(ctx, Job{User: user, Code: fmt.Sprintf(probe, strings.Join(try, " ")), Timeout: probeTime})
 	var stop *Stop
+	if errors.As(err, &stop) {
+		result = stop.Partial
+	}
+	var said []string
+	if result != nil {
+		said = strings.FieldsFunc(result.Stdout.Text, func(c rune) bool { return c == '\n' })
+	}
 	switch {
-	case errors.As(err, &stop):
+	case len(said) > 0: // it runs, whatever became of a package
+		s.status = Status{Available: true, Driver: "native", Memory: s.groups.name(), Python: said[0], Packages: said[1:]}
+		if err != nil || result.ExitCode != 0 {
+			s.log.Warn("the sandbox did not try all packages")
+		}
+	case stop != nil:
 		fail(stop.Hint, err)
 	case err != nil:
 		fail("try a run", err)
-	case result.ExitCode != 0 || result.Value == "":
-		fail("try a run", errors.New("the interpreter did not answer: "+result.Stderr.Text))
 	default:
-		s.status = Status{Available: true, Driver: "native", Memory: s.groups.name(), Python: strings.Trim(result.Value, "'")}
+		fail("try a run", errors.New("the interpreter did not answer: "+result.Stderr.Text))
 	}
 }
+
+const probeTime = 30 * time.Second
+
+// probe prints the version of the interpreter, then a line for each package
+// that can be imported. What a package prints by itself is not heard.
+const probe = `
+import os, platform
+told = os.fdopen(os.dup(1), "w")
+print(platform.python_version(), file=told, flush=True)
+os.dup2(os.open("/dev/null", os.O_WRONLY), 1)
+import importlib, importlib.util
+for name in "%s".split():
+    try:
+        if importlib.util.find_spec(name) is None:
+            continue
+        version = getattr(importlib.import_module(name), "__version__", "")
+        print((name + " " + str(version)).strip().replace("\n", " "), file=told, flush=True)
+    except BaseException:
+        continue
+`
 
 // sweepRuns removes folders of runs whose server is gone. A run that is under
 // way, here or in another process, holds the lock in its folder.

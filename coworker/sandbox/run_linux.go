@@ -243,7 +243,7 @@ func (s *Sandbox) config(id string, job Job) cell.Config {
 	add(cell.Proc, "", "/proc", "hidepid=2", false) // the first process is nobody's business
 	add(cell.Tmpfs, "", "/tmp", fmt.Sprintf("size=%d,nr_inodes=%d,mode=1777", l.Tmp, l.TmpFiles), false)
 	add(cell.Tmpfs, "", "/dev/shm", fmt.Sprintf("size=%d,nr_inodes=%d,mode=1777", l.Tmp/4, l.TmpFiles/4), false)
-	add(cell.Bind, filepath.Join(homesDir, job.User), "/home/user", "", false)
+	add(cell.Bind, filepath.Join(s.own, job.User), "/home/user", "", false)
 	if s.packages != "" {
 		add(cell.Bind, s.packages, packagesInside, "", true)
 	}

@@ -49,7 +49,7 @@ func Runs(dir string) ([]Running, error) {
 
 // Users lists who has a home.
 func (s *Sandbox) Users() ([]string, error) {
-	entries, err := os.ReadDir(filepath.Join(s.dir, homesDir))
+	entries, err := os.ReadDir(filepath.Join(s.dir, s.own))
 	if err != nil {
 		return nil, err
 	}

@@ -52,7 +52,14 @@ type Options struct {
 	// Packages is a folder that is added to the interpreter's path, readable by
 	// everybody; "" means none.
 	Packages string
-	Limits   Limits // zero: DefaultLimits
+	// Homes is the folder below homes where the homes of this service are, of
+	// the same form as a user; "" means homes itself. Services that do not know
+	// each other's users can share Dir, each with homes of its own.
+	Homes string
+	// Try are modules of Python that New tries to import; Status.Packages tells
+	// what came of it.
+	Try    []string
+	Limits Limits // zero: DefaultLimits
 	// FirstUID is where the user ids of homes begin when the server is root;
 	// 0 means 700,000,000.
 	FirstUID int
@@ -67,6 +74,7 @@ type Sandbox struct {
 	dir      string
 	python   string
 	packages string
+	own      string // the folder of homes, below dir
 	limits   Limits
 	firstUID int
 	filter   []byte
@@ -85,6 +93,8 @@ type Status struct {
 	Driver    string `json:"driver"` // "native", or "" when there is none
 	Memory    string `json:"memory"` // how memory of a whole run is bounded: "cgroup v2", "cgroup v1" or "watchdog"
 	Python    string `json:"python"` // version of the interpreter
+	// Packages are name and version of what of Options.Try can be imported.
+	Packages []string `json:"packages,omitempty"`
 	// Failed names the step that stood in the way, and Cause why.
 	Failed string `json:"failed,omitempty"`
 	Cause  string `json:"cause,omitempty"`
@@ -184,12 +194,15 @@ func New(ctx context.Context, o Options) (*Sandbox, error) {
 	if o.Dir == "" || o.Logger == nil {
 		return nil, errors.New("sandbox: a folder and a logger are required")
 	}
+	if o.Homes != "" && !validUser(o.Homes) {
+		return nil, errors.New("sandbox: the folder of homes must be 1 to 64 of a-z, 0-9, _ and -")
+	}
 	dir, err := filepath.Abs(o.Dir)
 	if err != nil {
 		return nil, fmt.Errorf("find the sandbox folder: %w", err)
 	}
 	s := &Sandbox{
-		dir: dir, python: o.Python, packages: o.Packages, limits: o.Limits, firstUID: o.FirstUID, log: o.Logger,
+		dir: dir, python: o.Python, packages: o.Packages, own: filepath.Join(homesDir, o.Homes), limits: o.Limits, firstUID: o.FirstUID, log: o.Logger,
 		slots: newSlots(or(o.Slots, 4), or(o.PerUser, 2), or(o.Queue, 16)),
 	}
 	if s.python == "" {
@@ -201,7 +214,7 @@ func New(ctx context.Context, o Options) (*Sandbox, error) {
 	if s.firstUID == 0 {
 		s.firstUID = 700_000_000
 	}
-	for _, d := range []string{"", homesDir, runsDir} {
+	for _, d := range []string{"", homesDir, s.own, runsDir} {
 		if err := os.MkdirAll(filepath.Join(dir, d), 0o711); err != nil {
 			return nil, fmt.Errorf("make the sandbox folder: %w", err)
 		}
@@ -209,7 +222,7 @@ func New(ctx context.Context, o Options) (*Sandbox, error) {
 			return nil, fmt.Errorf("make the sandbox folder: %w", err)
 		}
 	}
-	s.prepare(ctx)
+	s.prepare(ctx, o.Try)
 	return s, nil
 }
 
@@ -260,7 +273,7 @@ func (s *Sandbox) Home(user string) (*os.Root, error) {
 	if !validUser(user) {
 		return nil, invalid("user", "must be 1 to 64 of a-z, 0-9, _ and -")
 	}
-	return os.OpenRoot(filepath.Join(s.dir, homesDir, user))
+	return os.OpenRoot(filepath.Join(s.dir, s.own, user))
 }
 
 // RemoveHome removes a user's home. The user must have nothing running.
@@ -268,7 +281,7 @@ func (s *Sandbox) RemoveHome(user string) error {
 	if !validUser(user) {
 		return invalid("user", "must be 1 to 64 of a-z, 0-9, _ and -")
 	}
-	return os.RemoveAll(filepath.Join(s.dir, homesDir, user))
+	return os.RemoveAll(filepath.Join(s.dir, s.own, user))
 }
 
 func (s *Sandbox) check(job *Job) error {
