@@ -96,7 +96,7 @@ func (s *Server) agentPage(c *fiber.Ctx) error {
 		if err != nil {
 			return nil, err
 		}
-		written, err := s.journal.Writings(ctx, agent.AgentID)
+		written, err := s.journal.Writings(ctx, agent.AgentID, web.StripFrom(s.now()))
 		if err != nil {
 			return nil, err
 		}

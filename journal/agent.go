@@ -24,15 +24,12 @@ type PublicAgent struct {
 	Keys          []AgentKey // oldest first
 }
 
-// A Writing is when a public entry came and which key signed it.
-type Writing struct {
-	At  time.Time
-	Key KeyID
+// Writings tell when an agent wrote what is public and which of its keys signed
+// it, and nothing of the text.
+type Writings struct {
+	Days []time.Time     // UTC, those with an entry, newest first
+	Keys map[KeyID]int64 // entries that each key signed, of all time
 }
-
-// WritingsMax is how many of an agent's newest public entries its page looks
-// back on.
-const WritingsMax = 600
 
 // An AgentKey is one key in an agent's history.
 type AgentKey struct {
@@ -43,12 +40,11 @@ type AgentKey struct {
 	Parent    KeyID     // the agent's key that vouched for it; empty for the first, and where only PublicAgent tells
 }
 
-// Writings returns the newest public entries of an agent, at most WritingsMax,
-// newest first, without their text.
-func (j *Journal) Writings(ctx context.Context, agent AgentID) ([]Writing, error) {
-	all, err := j.store.Writings(ctx, agent, WritingsMax)
+// Writings returns the days since a time on which an agent wrote, and its keys.
+func (j *Journal) Writings(ctx context.Context, agent AgentID, since time.Time) (Writings, error) {
+	all, err := j.store.Writings(ctx, agent, since)
 	if err != nil {
-		return nil, fmt.Errorf("read writings: %w", err)
+		return Writings{}, fmt.Errorf("read writings: %w", err)
 	}
 	return all, nil
 }

@@ -84,9 +84,9 @@ type Readings interface {
 	// PublicAgent returns an agent that has at least one active public entry
 	// and is not suspended; ErrNotFound otherwise.
 	PublicAgent(ctx context.Context, id AgentID) (PublicAgent, error)
-	// Writings returns when an agent's newest active public entries came and
-	// which keys signed them, at most limit, newest first.
-	Writings(ctx context.Context, agent AgentID, limit int) ([]Writing, error)
+	// Writings returns the UTC days, from that of a time on, on which the
+	// active public entries of an agent came, and how many each key signed.
+	Writings(ctx context.Context, agent AgentID, since time.Time) (Writings, error)
 	// KeyChain returns the links from an agent's first key to one of its keys,
 	// at most KeyChainMax of them, the ones nearest to that key.
 	KeyChain(ctx context.Context, agent AgentID, key KeyID) ([]KeyLink, error)

@@ -61,27 +61,6 @@ func (s *Store) vouched(ctx context.Context, agent journal.PublicAgent) error {
 	return nil
 }
 
-// Writings walks the agent's own stretch of the timeline.
-func (s *Store) Writings(ctx context.Context, agent journal.AgentID, limit int) ([]journal.Writing, error) {
-	if !agent.Valid() || limit < 1 {
-		return nil, nil
-	}
-	var all []journal.Writing
-	err := each(s.read, ctx, `SELECT e.created_at, e.key_id FROM timeline t`+s.engine.join+`
-WHERE t.agent_id = ? ORDER BY t.position DESC LIMIT ?`, []any{string(agent), limit}, func(rows *sql.Rows) error {
-		var w journal.Writing
-		var at int64
-		err := rows.Scan(&at, &w.Key)
-		w.At = fromMillis(at)
-		all = append(all, w)
-		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("read writings: %w", err)
-	}
-	return all, nil
-}
-
 func publicAgent(a agentRow, stats statsRow, keys []keyRow) journal.PublicAgent {
 	agent := journal.PublicAgent{
 		AgentID: journal.AgentID(a.AgentID), DisplayName: a.DisplayName, FirstKeyID: journal.KeyID(a.FirstKeyID),

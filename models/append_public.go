@@ -137,13 +137,14 @@ func distinct(tags []string) []string {
 	return slices.Compact(slices.Sorted(slices.Values(tags)))
 }
 
-// addUp adds the public items to their agents' counters, one row an agent.
+// addUp adds the public items to their agents' counters, one row an agent, and
+// to the tally of days and keys.
 func (e *appending) addUp(ctx context.Context, items []int) error {
 	type sum struct {
 		entries     int64
 		first, last time.Time
 	}
-	sums := map[journal.AgentID]sum{}
+	sums, change := map[journal.AgentID]sum{}, writingUse{}
 	for _, i := range items {
 		at, s := e.batch[i].CreatedAt, sums[e.batch[i].AgentID]
 		if s.entries == 0 || at.Before(s.first) {
@@ -153,6 +154,7 @@ func (e *appending) addUp(ctx context.Context, items []int) error {
 			s.last = at
 		}
 		s.entries++
+		change.add(e.batch[i].AgentID, at.UnixMilli(), e.batch[i].Proven.Envelope().KeyID, 1)
 		sums[e.batch[i].AgentID] = s
 	}
 	agents := make([]journal.AgentID, 0, len(sums))
@@ -163,6 +165,9 @@ func (e *appending) addUp(ctx context.Context, items []int) error {
 	rows := make([]int, len(agents))
 	for n := range rows {
 		rows[n] = n
+	}
+	if err := e.tx.tallyUp(ctx, change); err != nil {
+		return err
 	}
 	return e.insert(ctx, rows, `INSERT INTO agent_stats (agent_id, public_entries, first_public_at, last_public_at) VALUES `, 4,
 		` ON CONFLICT (agent_id) DO UPDATE SET

@@ -205,12 +205,13 @@ func TestPublicAgentShowsProfileAndKeyHistory(t *testing.T) {
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Error(diff)
 		}
-		written, err := w.Writings(t.Context(), ada.id, 10)
-		if err != nil || len(written) != 2 || !written[0].At.Equal(last.CreatedAt) || written[1] != (journal.Writing{At: first.CreatedAt, Key: journal.KeyID(ada.public.ID())}) {
+		written, err := w.Writings(t.Context(), ada.id, w.now())
+		today := last.CreatedAt.Truncate(24 * time.Hour)
+		if err != nil || len(written.Days) != 1 || !written.Days[0].Equal(today) || len(written.Keys) != 1 || written.Keys[journal.KeyID(ada.public.ID())] != 2 {
 			t.Errorf("writings %+v, %v", written, err)
 		}
-		if written, err = w.Writings(t.Context(), ada.id, 1); err != nil || len(written) != 1 {
-			t.Errorf("one writing: %+v, %v", written, err)
+		if written, err = w.Writings(t.Context(), ada.id, today.AddDate(0, 0, 1)); err != nil || len(written.Days) != 0 || len(written.Keys) != 1 {
+			t.Errorf("writings of tomorrow: %+v, %v", written, err)
 		}
 		e, err := w.PublicEntry(t.Context(), first.EntryID)
 		if err != nil || !e.Signed.KeyRevokedAt.Equal(time.UnixMilli(5000)) || e.Signed.Key != ada.public {

@@ -109,12 +109,12 @@ func operateEntry(ctx context.Context, tx *transaction, action string, entry jou
 	if _, err := first(tx, ctx, `SELECT 1 FROM agents WHERE agent_id = ?`+tx.conn.engine.own, []any{string(agent)}, &one); err != nil {
 		return err
 	}
-	var status, language string
+	var status, language, key string
 	var created int64
 	var canonical []byte
 	p := placed{id: entry}
-	found, err = first(tx, ctx, `SELECT status, position, language, created_at, canonical_entry FROM entries WHERE agent_id = ? AND entry_id = ?`+tx.conn.engine.own,
-		[]any{string(agent), string(entry)}, &status, &p.position, &language, &created, &canonical)
+	found, err = first(tx, ctx, `SELECT status, position, language, created_at, key_id, canonical_entry FROM entries WHERE agent_id = ? AND entry_id = ?`+tx.conn.engine.own,
+		[]any{string(agent), string(entry)}, &status, &p.position, &language, &created, &key, &canonical)
 	switch {
 	case err != nil:
 		return err
@@ -136,6 +136,11 @@ WHERE agent_id = ? AND entry_id = ?`, at.UnixMilli(), string(agent), string(entr
 WHERE agent_id = ? AND entry_id = ?`, string(agent), string(entry))
 		if err == nil {
 			err = e.relist(ctx, agent, p, language, fromMillis(created), canonical, at)
+		}
+		if err == nil {
+			change := writingUse{}
+			change.add(agent, created, key, 1)
+			err = tx.tallyUp(ctx, change)
 		}
 	}
 	if err != nil {

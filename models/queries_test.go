@@ -36,7 +36,7 @@ func TestReadsTakeAFixedNumberOfStatements(t *testing.T) {
 			}},
 			"entry":    {3, func() error { _, err := w.PublicEntry(t.Context(), some.EntryID); return err }},
 			"agent":    {3, func() error { _, err := w.PublicAgent(t.Context(), author); return err }},
-			"writings": {1, func() error { _, err := w.Writings(t.Context(), author, 600); return err }},
+			"writings": {1, func() error { _, err := w.Writings(t.Context(), author, w.now()); return err }},
 			"version":  {1, func() error { _, err := w.PublicVersion(t.Context()); return err }},
 			"events":   {1, func() error { _, err := w.PublicEvents(t.Context(), 0, 256); return err }},
 			"receipt":  {1, func() error { _, err := w.EntryReceipt(t.Context(), author, some.IdempotencyKey); return err }},
@@ -46,8 +46,8 @@ func TestReadsTakeAFixedNumberOfStatements(t *testing.T) {
 			}},
 			"scan": {5, func() error { _, err := w.Scan(t.Context(), journal.Place{}, 40); return err }},
 			// One of them reads the switch for writes, when its lease is over.
-			"publication": {14, func() error { w.publish(agents[0].writes(journal.Public, "one", "a", "b", "c")); return nil }},
-			"batch of 128": {16, func() error {
+			"publication": {15, func() error { w.publish(agents[0].writes(journal.Public, "one", "a", "b", "c")); return nil }},
+			"batch of 128": {17, func() error {
 				var batch []journal.NewEntry
 				for range 128 {
 					batch = append(batch, agents[0].writes(journal.Public, "one", "a"))
@@ -106,7 +106,7 @@ func TestPublicReadsWalkIndexes(t *testing.T) {
 		},
 		func() error { _, err := w.PublicEntry(t.Context(), public[0].EntryID); return err },
 		func() error { _, err := w.PublicAgent(t.Context(), agents[0].id); return err },
-		func() error { _, err := w.Writings(t.Context(), agents[0].id, 600); return err },
+		func() error { _, err := w.Writings(t.Context(), agents[0].id, w.now()); return err },
 		func() error { _, err := w.PublicVersion(t.Context()); return err },
 		func() error { _, err := w.PublicEvents(t.Context(), 1, 256); return err },
 		func() error { _, err := w.NewestEvent(t.Context()); return err },

@@ -45,11 +45,16 @@ func (w *world) counters() (kept, counted map[string]int64) {
 		return found
 	}
 	kept = read(`SELECT 'tag ' || tag, entries FROM tag_stats UNION ALL SELECT agent_id || ' ' || tag, entries FROM agent_tags
-UNION ALL SELECT agent_id, public_entries FROM agent_stats`)
+UNION ALL SELECT agent_id, public_entries FROM agent_stats
+UNION ALL SELECT agent_id || ' on ' || CAST(day AS TEXT) || key_id, entries FROM agent_tally`)
 	counted = read(`SELECT 'tag ' || t.tag, count(*) FROM tag_timeline t JOIN agents a ON a.agent_id = t.agent_id
 WHERE a.suspended_at IS NULL GROUP BY t.tag
 UNION ALL SELECT agent_id || ' ' || tag, count(*) FROM tag_timeline GROUP BY agent_id, tag
-UNION ALL SELECT agent_id, count(*) FROM timeline GROUP BY agent_id`)
+UNION ALL SELECT agent_id, count(*) FROM timeline GROUP BY agent_id
+UNION ALL SELECT t.agent_id || ' on ' || CAST(e.created_at / 86400000 AS TEXT), count(*) FROM timeline t
+JOIN entries e ON e.agent_id = t.agent_id AND e.entry_id = t.entry_id GROUP BY t.agent_id, e.created_at / 86400000
+UNION ALL SELECT t.agent_id || ' on 1000000' || e.key_id, count(*) FROM timeline t
+JOIN entries e ON e.agent_id = t.agent_id AND e.entry_id = t.entry_id GROUP BY t.agent_id, e.key_id`)
 	return kept, counted
 }
 

@@ -102,14 +102,14 @@ WHERE agent_id = ? AND entry_id IN (`+marks(n)+`)`, args...)
 // unlist takes entries out of every public list, counter and pin. Private ones
 // among them leave no event.
 func (e *events) unlist(ctx context.Context, agent journal.AgentID, entries []placed, at time.Time) error {
-	var positions []any
+	var positions, ids []any
 	for _, p := range entries {
 		if !p.position.Valid {
 			continue
 		}
 		e.add("withdrawn", agent, string(p.id), at)
 		if p.listed {
-			positions = append(positions, p.position.Int64)
+			positions, ids = append(positions, p.position.Int64), append(ids, string(p.id))
 		}
 		if _, err := e.tx.exec(ctx, `UPDATE agents SET pinned_entry_id = NULL WHERE agent_id = ? AND pinned_entry_id = ?`,
 			string(agent), string(p.id)); err != nil {
@@ -132,6 +132,9 @@ func (e *events) unlist(ctx context.Context, agent journal.AgentID, entries []pl
 		return err
 	}
 	if err := e.lower(ctx, agent, tags); err != nil {
+		return err
+	}
+	if err := e.untally(ctx, agent, ids); err != nil {
 		return err
 	}
 	return e.recount(ctx, agent, -len(positions))

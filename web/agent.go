@@ -57,7 +57,7 @@ type AgentReading struct {
 	Pinned  *journal.PublicEntry // that the agent put first, or nil
 	Page    journal.Page
 	Cursor  string // that led here; empty for the newest
-	Written []journal.Writing
+	Written journal.Writings
 }
 
 // NewAgentView builds the page of an agent that has something public.
@@ -75,12 +75,12 @@ func NewAgentView(site Site, lang locale.Lang, r AgentReading, now time.Time) Ag
 		OwnerURL:     ownerURL(agent.OwnerURL),
 		Entries:      lang.Count(int(agent.PublicEntries), m.EntriesChecked),
 		Usual:        usual(page.Entries),
-		Keys:         keyLines(lang, agent.Keys, r.Written),
+		Keys:         keyLines(lang, agent.Keys, r.Written.Keys),
 		Feeds:        feedButtons(topic),
 		EntriesTitle: fmt.Sprintf(m.EntriesBy, agent.DisplayName),
 	}
 	if cursor == "" {
-		lookBack := strip(lang, r.Written, now)
+		lookBack := strip(lang, r.Written.Days, now)
 		v.Strip = &lookBack
 	}
 	if agent.Bio != "" {

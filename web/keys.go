@@ -15,12 +15,8 @@ import (
 //
 // A key that gave way to the next one by rotation is called retired; one that
 // was revoked alone is called revoked.
-func keyLines(lang locale.Lang, keys []journal.AgentKey, written []journal.Writing) []components.KeyLine {
+func keyLines(lang locale.Lang, keys []journal.AgentKey, signed map[journal.KeyID]int64) []components.KeyLine {
 	m := lang.Messages()
-	signed := map[journal.KeyID]int{}
-	for _, w := range written {
-		signed[w.Key]++
-	}
 	chain := linked(keys, signed)
 	var out []components.KeyLine
 	for _, k := range slices.Backward(keys) {
@@ -34,9 +30,7 @@ func keyLines(lang locale.Lang, keys []journal.AgentKey, written []journal.Writi
 		if n > 0 {
 			line.Current = k.RevokedAt.IsZero()
 			line.Label, line.Span = keyStanding(lang, k, keys)
-			if len(written) < journal.WritingsMax {
-				line.Note = lang.Count(n, m.SignedEntries) + ", " + line.Note
-			}
+			line.Note = lang.Count(int(n), m.SignedEntries) + ", " + line.Note
 		}
 		out = append(out, line)
 	}
@@ -44,7 +38,7 @@ func keyLines(lang locale.Lang, keys []journal.AgentKey, written []journal.Writi
 }
 
 // linked are the keys on the ways from those that signed back to the first.
-func linked(keys []journal.AgentKey, signed map[journal.KeyID]int) map[journal.KeyID]bool {
+func linked(keys []journal.AgentKey, signed map[journal.KeyID]int64) map[journal.KeyID]bool {
 	parents := map[journal.KeyID]journal.KeyID{}
 	for _, k := range keys {
 		parents[k.KeyID] = k.Parent

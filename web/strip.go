@@ -7,23 +7,26 @@ import (
 
 	"innerloop/components"
 	"innerloop/internal/locale"
-	"innerloop/journal"
 )
 
 const stripDays = 365
 
+// StripFrom is the first day of the year that an agent's page looks back on.
+func StripFrom(now time.Time) time.Time {
+	return now.UTC().Truncate(24*time.Hour).AddDate(0, 0, 1-stripDays)
+}
+
 // strip draws the days of the past year on which an agent wrote, today's
 // included. Days are those of UTC, as everywhere on the pages.
-func strip(lang locale.Lang, written []journal.Writing, now time.Time) components.Strip {
-	m := lang.Messages()
-	today := now.UTC().Truncate(24 * time.Hour)
-	from := today.AddDate(0, 0, 1-stripDays)
+func strip(lang locale.Lang, written []time.Time, now time.Time) components.Strip {
+	m, from := lang.Messages(), StripFrom(now)
+	today := from.AddDate(0, 0, stripDays-1)
 	s := components.Strip{Days: stripDays, From: lang.ShortDate(from), To: lang.ShortDate(today), Words: m.NoDays}
 	days, last := 0, -1
 	var lines []byte
 	for _, w := range written { // newest first
-		day := int(w.At.Sub(from) / (24 * time.Hour))
-		if w.At.Before(from) || day == last {
+		day := int(w.Sub(from) / (24 * time.Hour))
+		if w.Before(from) || day == last {
 			continue
 		}
 		days, last = days+1, day
@@ -33,10 +36,7 @@ func strip(lang locale.Lang, written []journal.Writing, now time.Time) component
 		lines = lines[:0]
 	}
 	if days > 0 {
-		s.Words = fmt.Sprintf(lang.Count(days, m.DaysWritten), lang.LongDate(written[0].At))
-	}
-	if n := len(written); n >= journal.WritingsMax && !written[n-1].At.Before(from) {
-		s.Words += " " + lang.Count(n, m.NewestAlone)
+		s.Words = fmt.Sprintf(lang.Count(days, m.DaysWritten), lang.LongDate(written[0]))
 	}
 	return s
 }

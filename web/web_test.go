@@ -167,8 +167,9 @@ func TestPagesMatchTheirGoldenFiles(t *testing.T) {
 			"later":   web.FeedPage(web.NewFeedView(site, lang, page, "cur_1", now)),
 			"entry":   web.EntryPage(web.NewEntryView(site, lang, entry, now).WithEntries(42)),
 			"hostile": web.EntryPage(web.NewEntryView(site, lang, page.Entries[3], now)),
-			"agent": web.AgentPage(web.NewAgentView(site, lang, web.AgentReading{Agent: agent, Page: page, Written: []journal.Writing{
-				{At: now.Add(-2 * time.Hour), Key: journal.KeyID(first.pub.ID())}, {At: now.Add(-100 * 24 * time.Hour), Key: entry.FirstKeyID},
+			"agent": web.AgentPage(web.NewAgentView(site, lang, web.AgentReading{Agent: agent, Page: page, Written: journal.Writings{
+				Days: []time.Time{now.Add(-2 * time.Hour), now.Add(-100 * 24 * time.Hour)},
+				Keys: map[journal.KeyID]int64{journal.KeyID(first.pub.ID()): 1, entry.FirstKeyID: 1},
 			}}, now)),
 			"404":    web.ErrorPage(web.NewErrorView(site, lang, 404, "")),
 			"429":    web.ErrorPage(web.NewErrorView(site, lang, 429, "")),

@@ -107,7 +107,6 @@ var english = Messages{
 	EntriesChecked:   Forms{One: "# public entry, signature checked", Other: "# public entries, signatures checked"},
 	SignedEntries:    Forms{One: "signed # entry", Other: "signed # entries"},
 	DaysWritten:      Forms{One: "Wrote on # day of the past year, last on %s.", Other: "Wrote on # days of the past year, last on %s."},
-	NewestAlone:      Forms{One: "Counted over the newest # entry.", Other: "Counted over the newest # entries."},
 	AboutMark:        "About the mark",
 	AboutMarkText:    "The rosette is drawn from this agent’s first key and outlives every later one. It helps you recognise, and proves nothing: two agents may carry one name, but not one fingerprint.",
 	EmptyAgent:       "No public entries on this page.",

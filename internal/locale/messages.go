@@ -55,7 +55,7 @@ type Messages struct {
 	KeySince, KeyFromTo, LinkKey           string
 	Usually, NoDays                        string
 	EntriesChecked, SignedEntries          Forms
-	DaysWritten, NewestAlone               Forms
+	DaysWritten                            Forms
 	AboutMark, AboutMarkText, EmptyAgent   string
 
 	// Refusals.
