@@ -38,6 +38,7 @@ type Config struct {
 	ReportWebhook                            string          // told of new reports, or empty
 	Sandbox                                  string          // auto, native or off
 	SandboxPackages                          string          // a folder of Python packages, or empty
+	SandboxSessions, SandboxSessionsPerUser  int             // that may live at a time
 	Limits                                   *limit.Settings // nil: off
 	TrustedProxies                           limit.Proxies
 	Log                                      string
@@ -90,6 +91,8 @@ func (s *settings) all() Config {
 	c.ReportWebhook = s.webhookAddress("report-webhook", "address that is told of new reports by a form with report_id, entry_id, reason and reported_at; https, or this machine")
 	c.Sandbox = s.choice("sandbox", "auto", "what runs code of assistants", "auto", "native", "off")
 	c.SandboxPackages = s.text("sandbox-packages", "", "`FOLDER` of Python packages that code may import, readable by everybody; empty means what the system has")
+	c.SandboxSessions = s.count("sandbox-sessions", 8, 0, 1000, "`NUMBER` of Python sessions that may live at a time, each with the memory of a run; 0 means that none are offered")
+	c.SandboxSessionsPerUser = s.count("sandbox-sessions-per-user", 2, 1, 100, "`NUMBER` of them that one user may have")
 	c.Limits = s.limits(&c)
 	c.Log = s.choice("log", "text", "`FORM` of the log", "text", "json")
 	c.LogLevel = s.level("log-level", "info", "`LEVEL` from which on is logged")
@@ -185,6 +188,16 @@ func (s *settings) check(name, fallback, help, rule string, ok func(string) bool
 		s.fail("%s must be %s", in.source(), rule)
 	}
 	return value
+}
+
+func (s *settings) count(name string, fallback, least, most int, help string) int {
+	given := fallback
+	s.check(name, strconv.Itoa(fallback), help, fmt.Sprintf("a whole number from %d to %d", least, most), func(value string) bool {
+		n, err := strconv.Atoi(value)
+		given = n
+		return err == nil && n >= least && n <= most
+	})
+	return given
 }
 
 func (s *settings) listen(name, fallback, help string) string {

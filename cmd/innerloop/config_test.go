@@ -94,7 +94,7 @@ func TestSettings(t *testing.T) {
 			}
 			want := Config{
 				Listen: "127.0.0.1:8080", DataDir: "data", DatabaseURL: "sqlite:data/innerloop.db", DirectURL: "sqlite:data/innerloop.db",
-				DatabaseFrom: "default", ServerName: "innerloop", Sandbox: "auto", Log: "text",
+				DatabaseFrom: "default", ServerName: "innerloop", Sandbox: "auto", SandboxSessions: 8, SandboxSessionsPerUser: 2, Log: "text",
 				Limits: limit.Defaults(),
 			}
 			row.want(&want)

@@ -41,13 +41,18 @@ func (h *house) repl(ctx context.Context, c Config, engine *connect.Engine, keep
 				return nil, errors.New("INNERLOOP_SANDBOX_PACKAGES must name a folder")
 			}
 		}
+		sessions := c.SandboxSessions
+		if sessions == 0 {
+			sessions = -1 // none
+		}
 		// Users of another database are unknown here, and their homes with them.
 		homes, err := h.store.Instance(ctx, instanceID())
 		if err != nil {
 			return nil, err
 		}
 		if h.cells, err = sandbox.New(ctx, sandbox.Options{
-			Dir: sandboxDir(c), Packages: packages, Homes: homes, Try: strings.Fields(repl.Packages), Slots: 2 * runtime.NumCPU(), Logger: log,
+			Dir: sandboxDir(c), Packages: packages, Homes: homes, Try: strings.Fields(repl.Packages), Slots: 2 * runtime.NumCPU(),
+			Sessions: sessions, SessionsPerUser: c.SandboxSessionsPerUser, Logger: log,
 		}); err != nil {
 			return nil, err
 		}
@@ -89,7 +94,7 @@ func tellSandbox(log *slog.Logger, c Config, f repl.Facts) {
 func newSandbox(s surroundings) *cobra.Command {
 	ps := &cobra.Command{
 		Use: "ps", Short: "List the code that runs now", Args: noArguments,
-		Long: "Lists what runs in the sandbox folder of the data folder, of every server that uses it. The code itself is not shown.",
+		Long: "Lists what runs in the sandbox folder of the data folder, of every server that uses it: runs, and sessions with the time since when nothing runs in them. The code itself is not shown.",
 	}
 	declareSettings(ps.Flags())
 	asJSON := jsonFlag(ps)
@@ -113,13 +118,24 @@ func newSandbox(s surroundings) *cobra.Command {
 			Server       int    `json:"server_pid"`
 			Started      string `json:"started_at"`
 			Timeout      int64  `json:"timeout_ms"`
+			Session      string `json:"session,omitempty"`
+			Idle         *int64 `json:"idle_ms,omitempty"` // of a session in which nothing runs
 		}
 		rows, lines := []row{}, []string{}
 		for _, r := range runs {
 			org, key, _ := strings.Cut(r.Label, " ")
-			one := row{r.ID, clean(r.User), clean(org), clean(key), r.Server, r.Started.Format("2006-01-02T15:04:05.000Z"), r.Timeout}
+			one := row{r.ID, clean(r.User), clean(org), clean(key), r.Server, r.Started.Format("2006-01-02T15:04:05.000Z"), r.Timeout, clean(r.Session), nil}
+			line := strings.Join([]string{one.ID, one.User, one.Organization, one.Key, one.Started}, "  ")
+			if one.Session != "" {
+				line += "  session " + one.Session
+			}
+			if r.Idle != nil {
+				idle := max(time.Since(*r.Idle).Milliseconds(), 0)
+				one.Idle = &idle
+				line += fmt.Sprintf("  idle for %d s", idle/1000)
+			}
 			rows = append(rows, one)
-			lines = append(lines, strings.Join([]string{one.ID, one.User, one.Organization, one.Key, one.Started}, "  "))
+			lines = append(lines, line)
 		}
 		if len(lines) == 0 {
 			lines = []string{"nothing runs"}

@@ -130,7 +130,8 @@ except urllib.error.HTTPError as e: print(e.code)`
 	for arguments, code := range map[string]string{
 		`,"services":["nonesuch"]`:                      "UNKNOWN_SERVICE",
 		`,"services":["ozon"]`:                          "NOT_CONNECTED",
-		`,"session":"a"`:                                "INVALID_ARG",
+		`,"session":"a b"`:                              "INVALID_ARG",
+		`,"session":"a","reset":1`:                      "INVALID_ARG",
 		`,"timeout_seconds":121`:                        "INVALID_ARG",
 		`,"skills":["nonesuch"]`:                        "NOT_FOUND",
 		`,"files":[{"path":"../x","text":""}]`:          "INVALID_ARG",

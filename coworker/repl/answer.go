@@ -20,7 +20,9 @@ type Answer struct {
 	Truncated  bool    `json:"truncated"` // of stdout, stderr or result
 	StdoutFile string  `json:"stdout_file,omitempty"`
 	StderrFile string  `json:"stderr_file,omitempty"`
-	State      string  `json:"state"` // "fresh": variables of earlier calls are gone
+	State      string  `json:"state"`                     // of the variables of earlier calls: "fresh" (there are none), "kept" or "lost"
+	Reason     string  `json:"state_reason,omitempty"`    // why they were lost
+	Ends       string  `json:"session_ends_at,omitempty"` // unless it is used; absent when there is no session any more
 	Took       int64   `json:"took_ms"`
 	CPU        int64   `json:"cpu_ms"`
 	PeakMemory int64   `json:"peak_memory_bytes"`
@@ -59,7 +61,13 @@ func answerOf(r *sandbox.Result, redact func(string) string) *Answer {
 	a := &Answer{
 		Stdout: redact(r.Stdout.Text), Stderr: redact(r.Stderr.Text), ExitCode: r.ExitCode, Files: []File{}, FilesCut: r.ChangedCut,
 		Truncated: r.Stdout.Truncated || r.Stderr.Truncated || r.ValueCut, StdoutFile: r.Stdout.File, StderrFile: r.Stderr.File,
-		State: "fresh", Took: r.Took.Milliseconds(), CPU: r.CPU.Milliseconds(), PeakMemory: r.PeakMemory, LimitsHit: []Limit{},
+		State: r.State.Word, Reason: r.State.Reason, Took: r.Took.Milliseconds(), CPU: r.CPU.Milliseconds(), PeakMemory: r.PeakMemory, LimitsHit: []Limit{},
+	}
+	if a.State == "" { // of a run that was ended
+		a.State = sandbox.Fresh
+	}
+	if !r.State.Ends.IsZero() {
+		a.Ends = r.State.Ends.UTC().Format("2006-01-02T15:04:05.000Z")
 	}
 	if r.Value != "" {
 		value := redact(r.Value)
@@ -106,6 +114,9 @@ func (r *REPL) fault(err error, redact func(string) string) error {
 	d := stopped{Driver: r.facts.Status.Driver, Limit: stop.Limit, Allowed: stop.Allowed}
 	if stop.Partial != nil {
 		d.Answer = answerOf(stop.Partial, redact)
+		if d.State == sandbox.Lost {
+			f.Hint += "; the session has ended, and its variables are gone"
+		}
 		d.LimitsHit = []Limit{{stop.Limit, stop.Allowed}}
 		switch stop.Limit {
 		case "wall":

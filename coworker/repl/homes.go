@@ -13,12 +13,14 @@ import (
 // Options.Try of the sandbox.
 const Packages = "numpy pandas scipy sklearn matplotlib requests httpx openpyxl lxml bs4 yaml PIL"
 
-// Chores removes homes whose user is gone. Homes that belong to nobody known by
-// form are left alone.
+// Chores ends sessions that are due or whose key is not what it was, and removes
+// homes whose user is gone. Homes that belong to nobody known by form are left
+// alone.
 func (r *REPL) Chores(ctx context.Context) error {
 	if r.o.Sandbox == nil {
 		return nil
 	}
+	r.endSessions(ctx)
 	users, err := r.o.Sandbox.Users()
 	if err != nil {
 		return fmt.Errorf("list homes: %w", err)

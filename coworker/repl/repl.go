@@ -56,6 +56,7 @@ type REPL struct {
 type Facts struct {
 	Status   sandbox.Status
 	Limits   sandbox.Limits
+	Sessions sandbox.SessionLimits
 	Packages []string // name and version of those that can be imported
 }
 
@@ -72,7 +73,7 @@ func New(o Options) (*REPL, error) {
 		r.facts.Status.Failed = "the operator switched it off"
 		return r, nil
 	}
-	r.facts.Status, r.facts.Limits = o.Sandbox.Status(), o.Sandbox.Limits()
+	r.facts.Status, r.facts.Limits, r.facts.Sessions = o.Sandbox.Status(), o.Sandbox.Limits(), o.Sandbox.SessionLimits()
 	r.facts.Packages = r.facts.Status.Packages
 	return r, nil
 }
@@ -96,6 +97,8 @@ type Request struct {
 	Timeout  time.Duration // 0: the usual one
 	Files    []sandbox.File
 	Return   []string // paths in the home whose files are to be attached
+	Session  string   // whose variables are kept; "": a process of its own
+	Reset    bool     // of the session
 }
 
 // Run runs code for a caller. Every refusal is a *coworker.Fault; one of a run
@@ -105,6 +108,7 @@ func (r *REPL) Run(ctx context.Context, who coworker.Caller, q Request) (answer 
 	if !r.facts.Status.Available {
 		return nil, nil, r.unavailable(r.facts.Status.Failed)
 	}
+	q = r.continued(who, q)
 	job := sandbox.Job{
 		User: string(who.User), Label: string(who.Organization) + " " + string(who.Key), Code: q.Code, Timeout: q.Timeout, Files: q.Files,
 	}
@@ -124,6 +128,7 @@ func (r *REPL) Run(ctx context.Context, who coworker.Caller, q Request) (answer 
 	} else if len(q.Services) > 0 {
 		return nil, nil, &coworker.Fault{Code: coworker.NotConnected, Hint: "this service connects to none"}
 	}
+	tie(who, q, &job)
 	result, err := r.o.Sandbox.Run(ctx, job)
 	if err != nil {
 		return nil, nil, r.fault(err, redact)

@@ -141,9 +141,12 @@ func (g group) add(pid int) error {
 }
 
 // killed tells whether the kernel ended a process of the group for its memory.
-func (g group) killed() bool {
+func (g group) killed() bool { return g.deaths() > 0 }
+
+// deaths counts the processes of the group that the kernel ended for memory.
+func (g group) deaths() int64 {
 	if len(g.dirs) == 0 {
-		return false
+		return 0
 	}
 	name := "memory.oom_control"
 	if g.version == 2 {
@@ -151,14 +154,15 @@ func (g group) killed() bool {
 	}
 	raw, err := os.ReadFile(filepath.Join(g.dirs[0], name))
 	if err != nil {
-		return false
+		return 0
 	}
 	for line := range strings.Lines(string(raw)) {
-		if n, ok := strings.CutPrefix(strings.TrimSpace(line), "oom_kill "); ok && n != "0" {
-			return true
+		if text, ok := strings.CutPrefix(strings.TrimSpace(line), "oom_kill "); ok {
+			n, _ := strconv.ParseInt(text, 10, 64)
+			return n
 		}
 	}
-	return false
+	return 0
 }
 
 // remove removes the group once its processes are gone.

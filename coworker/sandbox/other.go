@@ -8,8 +8,11 @@ import (
 )
 
 type (
-	groups  struct{}
-	spawner struct{}
+	groups   struct{}
+	spawner  struct{}
+	session  struct{}
+	sessions struct{ live map[string]*session }
+	lasting  struct{}
 )
 
 func (*spawner) close() {}
@@ -22,6 +25,18 @@ func (s *Sandbox) prepare(context.Context, []string) {
 func (s *Sandbox) run(context.Context, Job) (*Result, error) {
 	return nil, &Stop{Reason: Unavailable, Hint: s.status.Failed}
 }
+
+func (s *Sandbox) inSession(context.Context, Job) (*Result, error) {
+	return nil, &Stop{Reason: Unavailable, Hint: s.status.Failed}
+}
+
+func (s *Sandbox) endAll(string, string) {}
+
+// Session finds none: there is no sandbox.
+func (s *Sandbox) Session(string, string) (Live, bool) { return Live{}, false }
+
+// EndSessions ends none: there are none.
+func (s *Sandbox) EndSessions(func(Live) string) {}
 
 // ReadFile reads nothing: nobody has a home here.
 func (s *Sandbox) ReadFile(string, string, int64) ([]byte, error) {

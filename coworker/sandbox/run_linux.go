@@ -26,6 +26,13 @@ import (
 //go:embed driver.py
 var driver string
 
+//go:embed session.py
+var sessionDriver string
+
+// sessionCPU is how many times the processor time of a job each process of a
+// session may use in its life. That of a job is watched.
+const sessionCPU = 30
+
 // run does a checked job in a slot.
 func (s *Sandbox) run(ctx context.Context, job Job) (*Result, error) {
 	home, uid, err := s.home(job.User)
@@ -33,17 +40,9 @@ func (s *Sandbox) run(ctx context.Context, job Job) (*Result, error) {
 		return nil, err
 	}
 	defer func() { _ = home.Close() }()
-	for _, f := range job.Files {
-		if err := put(home, uid, f); err != nil {
-			return nil, invalid("files", "could not be put into the home")
-		}
-	}
-	before, err := take(home, s.limits.HomeFiles, true)
+	before, err := s.lay(home, uid, job)
 	if err != nil {
-		return nil, fmt.Errorf("count a home: %w", err)
-	}
-	if stop := s.overHome(before); stop != nil {
-		return nil, stop
+		return nil, err
 	}
 	p, err := s.start(uid, job)
 	if err != nil {
@@ -51,14 +50,37 @@ func (s *Sandbox) run(ctx context.Context, job Job) (*Result, error) {
 	}
 	p.watch(ctx, home, job.Timeout)
 	result, err := p.finish(ctx)
-	if result != nil {
-		s.keep(home, uid, "stdout", p.stdout, &result.Stdout)
-		s.keep(home, uid, "stderr", p.stderr, &result.Stderr)
-		if after, err := take(home, s.limits.HomeFiles, true); err == nil {
-			result.Changed, result.ChangedCut = changes(before, after)
+	s.settle(home, uid, before, p, result)
+	return result, err
+}
+
+// lay puts the inputs of a job into its home, and counts it.
+func (s *Sandbox) lay(home *os.Root, uid int, job Job) (census, error) {
+	for _, f := range job.Files {
+		if err := put(home, uid, f); err != nil {
+			return census{}, invalid("files", "could not be put into the home")
 		}
 	}
-	return result, err
+	before, err := take(home, s.limits.HomeFiles, true)
+	if err != nil {
+		return census{}, fmt.Errorf("count a home: %w", err)
+	}
+	if stop := s.overHome(before); stop != nil {
+		return census{}, stop
+	}
+	return before, nil
+}
+
+// settle keeps long outputs of a job and tells what it changed.
+func (s *Sandbox) settle(home *os.Root, uid int, before census, p *process, result *Result) {
+	if result == nil {
+		return
+	}
+	s.keep(home, uid, "stdout", p.stdout, &result.Stdout)
+	s.keep(home, uid, "stderr", p.stderr, &result.Stderr)
+	if after, err := take(home, s.limits.HomeFiles, true); err == nil {
+		result.Changed, result.ChangedCut = changes(before, after)
+	}
 }
 
 func (s *Sandbox) overHome(c census) *Stop {
@@ -101,6 +123,15 @@ type process struct {
 	reasons         chan Stop // the first is why it was ended
 	watching        chan struct{}
 	answered, ended chan []byte
+	spent           func() *Stop // more to look at while it runs, or nil
+}
+
+// lasting is what the start of a session's process needs and gives beside that
+// of a run.
+type lasting struct {
+	session        string
+	stdout, stderr *os.File // inside
+	control        *os.File // ours
 }
 
 // start makes the cell and the program in it.
@@ -165,6 +196,9 @@ func (s *Sandbox) start(uid int, job Job) (_ *process, err error) {
 		Stdout: p.stdout, Stderr: p.stderr, ExtraFiles: inside.files, WaitDelay: time.Second,
 		SysProcAttr: attributes(uid),
 	}
+	if job.lasting != nil {
+		p.cmd.Stdout, p.cmd.Stderr = job.lasting.stdout, job.lasting.stderr
+	}
 	p.started = time.Now()
 	if err := s.spawner.start(p.cmd); err != nil {
 		p.status, p.answer = nil, nil
@@ -177,12 +211,16 @@ func (s *Sandbox) start(uid int, job Job) (_ *process, err error) {
 		p.abandon()
 		return nil, err
 	}
-	go func() { p.answered <- readAll(p.answer, s.limits.Value+1) }()
 	go func() { p.ended <- readAll(p.status, 64<<10) }()
 	if err := json.NewEncoder(config).Encode(s.config(p.id, job)); err != nil {
 		p.abandon()
 		return nil, fmt.Errorf("configure a run: %w", err)
 	}
+	if job.lasting != nil {
+		job.lasting.control = dup(control)
+		return p, nil
+	}
+	go func() { p.answered <- readAll(p.answer, s.limits.Value+1) }()
 	go func(code string, to *os.File) {
 		_, _ = io.WriteString(to, code) // a program that ends early reads no more
 		_ = to.Close()
@@ -280,6 +318,10 @@ func (s *Sandbox) config(id string, job Job) cell.Config {
 		Argv: []string{s.python, "-s", "-S", "-c", driver}, Env: append(env, job.Env...), Filter: s.filter,
 		CPUSeconds: uint64(l.CPU / time.Second), FileBytes: uint64(l.FileSize), Files: uint64(l.OpenFiles),
 		Processes: uint64(l.Processes), AddressBytes: uint64(l.Memory), Nice: 5,
+	}
+	if job.lasting != nil {
+		c.Limit.Argv[len(c.Limit.Argv)-1] = sessionDriver
+		c.Limit.CPUSeconds *= sessionCPU
 	}
 	return c
 }

@@ -17,6 +17,9 @@ type Running struct {
 	Server  int       `json:"server_pid"`
 	Started time.Time `json:"started_at"`
 	Timeout int64     `json:"timeout_ms"`
+	// Session is the name of a session; Idle is since when nothing runs in it.
+	Session string     `json:"session,omitempty"`
+	Idle    *time.Time `json:"idle_since,omitempty"`
 }
 
 // noteName is what a run says of itself in its folder.

@@ -66,7 +66,14 @@ type Options struct {
 	Slots    int // runs at a time; 0 means 4
 	PerUser  int // of one user; 0 means 2
 	Queue    int // jobs that may wait; 0 means 16
-	Logger   *slog.Logger
+	// Sessions is how many may live in all, SessionsPerUser how many of a user;
+	// 0 means 8 and 2, and below 0 that there are none. One ends when it was
+	// idle for SessionIdle (0: 10 minutes) or is as old as SessionAge (0: an
+	// hour).
+	Sessions, SessionsPerUser int
+	SessionIdle, SessionAge   time.Duration
+	Now                       func() time.Time // tells how old sessions are; nil: time.Now
+	Logger                    *slog.Logger
 }
 
 // A Sandbox runs jobs. It is safe for concurrent use.
@@ -84,7 +91,13 @@ type Sandbox struct {
 	spawner  *spawner
 	status   Status
 
-	homes sync.Mutex // while a home is being made
+	homes   sync.Mutex // while a home is being made
+	closing sync.Once
+
+	now                          func() time.Time
+	sessions                     sessions
+	sessionsMax, sessionsPerUser int
+	sessionIdle, sessionAge      time.Duration
 }
 
 // Status says what the sandbox found when it started.
@@ -117,6 +130,11 @@ type Job struct {
 	// Modules can be imported: each Path is a file name such as name.py.
 	Modules []File
 	Label   string // shown by Running, of at most 200 bytes
+	// Session, if set, names the process that does the job. What it can see and
+	// its environment are then those it began with; Serve is this job's alone.
+	Session *Session
+
+	lasting *lasting
 }
 
 // A Folder is shown in the run, read-only. Source is below Dir.
@@ -146,6 +164,7 @@ type Result struct {
 	Took           time.Duration
 	CPU            time.Duration
 	PeakMemory     int64 // bytes, of the largest process
+	State          State
 }
 
 // An Output is what a stream carried: its beginning and its end when it was
@@ -204,7 +223,16 @@ func New(ctx context.Context, o Options) (*Sandbox, error) {
 	s := &Sandbox{
 		dir: dir, python: o.Python, packages: o.Packages, own: filepath.Join(homesDir, o.Homes), limits: o.Limits, firstUID: o.FirstUID, log: o.Logger,
 		slots: newSlots(or(o.Slots, 4), or(o.PerUser, 2), or(o.Queue, 16)),
+		now:   o.Now, sessionsMax: o.Sessions, sessionsPerUser: or(o.SessionsPerUser, 2),
+		sessionIdle: or(o.SessionIdle, 10*time.Minute), sessionAge: or(o.SessionAge, time.Hour),
 	}
+	if s.now == nil {
+		s.now = time.Now
+	}
+	if s.sessionsMax == 0 {
+		s.sessionsMax = 8
+	}
+	s.sessions.live = map[string]*session{}
 	if s.python == "" {
 		s.python = "/usr/bin/python3"
 	}
@@ -234,18 +262,22 @@ const (
 // Status tells what was found at the start.
 func (s *Sandbox) Status() Status { return s.status }
 
-func or(n, fallback int) int {
+func or[N int | time.Duration](n, fallback N) N {
 	if n > 0 {
 		return n
 	}
 	return fallback
 }
 
-// Close ends what is kept for starting runs. No run may be under way or follow.
+// Close ends all sessions and what is kept for starting runs. No run may be
+// under way or follow.
 func (s *Sandbox) Close() {
-	if s.spawner != nil {
-		s.spawner.close()
-	}
+	s.endAll("", LostRestarted)
+	s.closing.Do(func() {
+		if s.spawner != nil {
+			s.spawner.close()
+		}
+	})
 }
 
 // Run does a job and waits for it. It returns a *Stop when there is no result,
@@ -258,12 +290,19 @@ func (s *Sandbox) Run(ctx context.Context, job Job) (*Result, error) {
 	if !s.status.Available {
 		return nil, &Stop{Reason: Unavailable, Hint: s.status.Failed}
 	}
+	if job.Session != nil {
+		return s.inSession(ctx, job)
+	}
 	release, err := s.slots.take(ctx, job.User)
 	if err != nil {
 		return nil, err
 	}
 	defer release()
-	return s.run(ctx, job)
+	result, err := s.run(ctx, job)
+	if result != nil {
+		result.State = State{Word: Fresh}
+	}
+	return result, err
 }
 
 // Home opens a user's home for the server to read. Nothing in it is trusted: a
@@ -276,12 +315,14 @@ func (s *Sandbox) Home(user string) (*os.Root, error) {
 	return os.OpenRoot(filepath.Join(s.dir, s.own, user))
 }
 
-// RemoveHome removes a user's home. The user must have nothing running.
+// RemoveHome removes a user's home and ends the user's sessions. The user must
+// have nothing running.
 func (s *Sandbox) RemoveHome(user string) error {
 	if !validUser(user) {
 		return invalid("user", "must be 1 to 64 of a-z, 0-9, _ and -")
 	}
-	return os.RemoveAll(filepath.Join(s.dir, s.own, user))
+	s.endAll(user, LostUser)
+	return errors.Join(os.RemoveAll(filepath.Join(s.dir, s.own, user)), os.RemoveAll(filepath.Join(s.dir, sessionsDir, user)))
 }
 
 func (s *Sandbox) check(job *Job) error {
@@ -294,6 +335,14 @@ func (s *Sandbox) check(job *Job) error {
 		return invalid("code", fmt.Sprintf("must be at most %d bytes", codeMax))
 	case job.Timeout < 0 || job.Timeout > s.limits.WallMax:
 		return invalid("timeout_seconds", fmt.Sprintf("must be from 1 to %d", int(s.limits.WallMax/time.Second)))
+	}
+	if ses := job.Session; ses != nil {
+		if s.sessionsMax < 0 {
+			return invalid("session", "is not offered here: every call is a new process")
+		}
+		if !validSession(ses.Name) {
+			return invalid("session", "must be 1 to 64 of letters, digits, _, - and .")
+		}
 	}
 	if job.Timeout == 0 {
 		job.Timeout = s.limits.Wall

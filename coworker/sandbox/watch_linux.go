@@ -52,6 +52,11 @@ func (p *process) look(home *os.Root) *Stop {
 			return why
 		}
 	}
+	if p.spent != nil {
+		if why := p.spent(); why != nil {
+			return why
+		}
+	}
 	if p.group.version != 0 {
 		return nil
 	}
@@ -64,14 +69,26 @@ func (p *process) look(home *os.Root) *Stop {
 // residentBelow sums the resident memory of a process and all that descend
 // from it, in bytes. Whoever lost its parent is the first process's child again.
 func residentBelow(pid int) int64 {
-	type row struct {
-		parent   int
-		resident int64
+	var sum int64
+	for _, r := range processesBelow(pid) {
+		sum += r.resident
 	}
-	rows := map[int]row{}
+	return sum
+}
+
+// A processRow is what /proc says of a process.
+type processRow struct {
+	parent    int
+	resident  int64         // bytes
+	cpu, gone time.Duration // of itself, and of its children that it has waited for
+}
+
+// processesBelow finds a process and all that descend from it.
+func processesBelow(pid int) map[int]processRow {
+	rows := map[int]processRow{}
 	names, err := filepath.Glob("/proc/[0-9]*/stat")
 	if err != nil {
-		return 0
+		return nil
 	}
 	for _, name := range names {
 		raw, err := os.ReadFile(name)
@@ -87,7 +104,12 @@ func residentBelow(pid int) int64 {
 		}
 		parent, _ := strconv.Atoi(string(fields[1]))
 		pages, _ := strconv.ParseInt(string(fields[21]), 10, 64)
-		rows[id] = row{parent, pages * int64(os.Getpagesize())}
+		times := [4]time.Duration{} // user and system, its own and of those that are gone
+		for i := range times {
+			n, _ := strconv.ParseInt(string(fields[11+i]), 10, 64)
+			times[i] = time.Duration(n) * tick
+		}
+		rows[id] = processRow{parent, pages * int64(os.Getpagesize()), times[0] + times[1], times[2] + times[3]}
 	}
 	below := func(id int) bool {
 		for range len(rows) {
@@ -102,11 +124,11 @@ func residentBelow(pid int) int64 {
 		}
 		return false
 	}
-	var sum int64
+	found := map[int]processRow{}
 	for id, r := range rows {
 		if below(id) {
-			sum += r.resident
+			found[id] = r
 		}
 	}
-	return sum
+	return found
 }

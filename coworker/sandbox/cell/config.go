@@ -13,6 +13,12 @@ const (
 	FDAnswer  = 7 // write: for the program, as its descriptor 5
 )
 
+// What the server may say on FDLife, a byte each.
+const (
+	LifeStop     = 's' // nothing in the cell goes on
+	LifeContinue = 'c' // everything does again
+)
+
 // A Config tells the first process what to build and what to start.
 type Config struct {
 	// Mounts are made in order, under a new root that is empty at first.

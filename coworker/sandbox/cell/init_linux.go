@@ -99,12 +99,19 @@ func readConfig(into any) error {
 }
 
 // watchLife ends the cell when the server is gone, however it went: the write
-// end of the pipe is the server's alone.
+// end of the pipe is the server's alone. Until then a byte from it stops or
+// continues everything in the cell but this process.
 func watchLife() {
 	var b [1]byte
 	for {
-		_, err := syscall.Read(FDLife, b[:])
-		if err != syscall.EINTR {
+		n, err := syscall.Read(FDLife, b[:])
+		switch {
+		case err == syscall.EINTR:
+		case err == nil && n == 1 && b[0] == LifeStop:
+			_ = syscall.Kill(-1, syscall.SIGSTOP) // fails when there is nothing else
+		case err == nil && n == 1 && b[0] == LifeContinue:
+			_ = syscall.Kill(-1, syscall.SIGCONT)
+		default:
 			os.Exit(failure)
 		}
 	}
