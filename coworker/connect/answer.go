@@ -26,12 +26,12 @@ func (x *execution) answer(ctx context.Context, p *prepared, r *reply, data any,
 		return a, nil
 	}
 	data = r.secret.value(data)
+	selected := true
 	if x.call.Select != "" {
-		selected, err := selectJQ(ctx, x.call.Select, data)
-		if err != nil {
+		var err error
+		if data, selected, err = x.selectData(ctx, data); err != nil {
 			return nil, err
 		}
-		data = selected
 	} else if shape := p.service.Shape; shape != nil {
 		data, a.Omitted = trim(data, shape.Drop, shape.MaxItems)
 	}
@@ -41,6 +41,9 @@ func (x *execution) answer(ctx context.Context, p *prepared, r *reply, data any,
 	a.Truncated = len(a.Omitted) > 0
 	if a.Truncated {
 		a.Hint = "parts were left out (see omitted): name what you need with select, ask for smaller pages, or work on it with repl_execute"
+	}
+	if !selected {
+		a.Hint = "the call was made, do not repeat it; its answer is whole, since too many selections are under way"
 	}
 	return a, nil
 }

@@ -56,6 +56,8 @@ type Engine struct {
 	sleep   func(context.Context, time.Duration) error
 	tokens  tokens
 	paces   paces
+	// selecting has a place for each jq program that may run at once.
+	selecting chan struct{}
 }
 
 // New makes an Engine.
@@ -66,6 +68,7 @@ func New(o Options) (*Engine, error) {
 	e := &Engine{
 		catalog: o.Catalog, book: o.Book, clients: o.Clients, files: o.Files, cursors: o.Cursors, now: o.Now, sleep: o.Sleep,
 		tokens: tokens{of: map[string]*tokenOf{}}, paces: paces{of: map[string]*paceOf{}},
+		selecting: make(chan struct{}, jqParallel()),
 	}
 	if e.random = o.Random; e.random == nil {
 		e.random = rand.Reader

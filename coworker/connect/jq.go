@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
 	"time"
@@ -16,6 +17,7 @@ import (
 	"github.com/itchyny/gojq"
 
 	"innerloop/coworker"
+	"innerloop/coworker/catalog"
 )
 
 // A jq program is written by a model and may run for ever or fill the memory,
@@ -120,6 +122,30 @@ func runJQ(ctx context.Context, task jqTask) jqDone {
 		return jqDone{Value: results[0]}
 	}
 	return jqDone{Value: results}
+}
+
+// Each of these processes may take jqMemory, so they are few at a time: two for
+// a core, since half of their life is starting.
+func jqParallel() int { return 2 * runtime.GOMAXPROCS(0) }
+
+// selectData puts the caller's jq program to the answer. When others' programs
+// leave no place for it until the call must end, a read is refused, to be made
+// again; what changed something was done and is answered as it came.
+func (x *execution) selectData(ctx context.Context, data any) (selected any, done bool, err error) {
+	select {
+	case x.selecting <- struct{}{}:
+		defer func() { <-x.selecting }()
+	case <-ctx.Done():
+		switch {
+		case !errors.Is(ctx.Err(), context.DeadlineExceeded):
+			return nil, false, ctx.Err()
+		case x.class == catalog.Read:
+			return nil, false, coworker.Paced(time.Second, cap(x.selecting), "selections at once on this server")
+		}
+		return data, false, nil
+	}
+	selected, err = selectJQ(ctx, x.call.Select, data)
+	return selected, true, err
 }
 
 // selectJQ runs a jq program over a value. What a program prints besides one
