@@ -49,6 +49,12 @@ func (s *Sandbox) home(user string) (*os.Root, int, error) {
 	if !info.IsDir() {
 		return nil, 0, errors.New("make a home: its place is taken by a file")
 	}
+	// A run may have shut its own home.
+	if info.Mode().Perm()&0o700 != 0o700 {
+		if err := os.Chmod(name, 0o700); err != nil {
+			return nil, 0, fmt.Errorf("open a home: %w", err)
+		}
+	}
 	root, err := os.OpenRoot(name)
 	if err != nil {
 		return nil, 0, fmt.Errorf("open a home: %w", err)
@@ -195,7 +201,15 @@ func take(home *os.Root, limit int64, marks bool) (census, error) {
 		c.of = map[string]fileMark{}
 	}
 	stop := errors.New("enough")
-	err := fs.WalkDir(home.FS(), ".", func(name string, d fs.DirEntry, err error) error {
+	opened := map[string]bool{}
+	var look fs.WalkDirFunc
+	look = func(name string, d fs.DirEntry, err error) error {
+		// A folder that nobody may enter would hide what is in it.
+		if errors.Is(err, fs.ErrPermission) && d != nil && d.IsDir() && !opened[name] && home.Chmod(name, 0o700) == nil {
+			opened[name] = true
+			c.files-- // it comes once more
+			return fs.WalkDir(home.FS(), name, look)
+		}
 		if err != nil || name == "." {
 			return nil //nolint:nilerr // a folder that vanished or cannot be read is no fault of the count
 		}
@@ -214,12 +228,13 @@ func take(home *os.Root, limit int64, marks bool) (census, error) {
 		if !ok {
 			return nil
 		}
-		c.bytes += stat.Blocks * 512
+		c.bytes += stat.Blocks * 512 / max(1, int64(stat.Nlink))
 		if marks && info.Mode().IsRegular() {
 			c.of[name] = fileMark{info.Size(), info.ModTime(), stat.Ino}
 		}
 		return nil
-	})
+	}
+	err := fs.WalkDir(home.FS(), ".", look)
 	if errors.Is(err, stop) {
 		err = nil
 	}

@@ -56,12 +56,14 @@ for i in range(0, len(x), 4096): x[i] = 1
 for _ in range(6):
     if os.waitstatus_to_exitcode(os.wait()[1]) == -9: os.kill(os.getpid(), 9)
 `, 20 * time.Second, sandbox.OverLimit, "memory", "before\n"},
-		"output":           {"while True: print('x' * 10000)", 20 * time.Second, sandbox.OverLimit, "output", "xxxx"},
-		"errors":           {"import sys\nwhile True: sys.stderr.write('x' * 10000)", 20 * time.Second, sandbox.OverLimit, "output", ""},
-		"home":             {"print('before')\nimport time\nfor i in range(99): open(f'f{i}', 'wb').write(b'x' * (4 << 20))\ntime.sleep(30)", 20 * time.Second, sandbox.OverLimit, "disk", "before\n"},
-		"files of a home":  {"print('before')\nimport time\nfor i in range(9000): open(f'f{i}', 'wb')\ntime.sleep(30)", 20 * time.Second, sandbox.OverLimit, "files", "before\n"},
-		"depth of a home":  {"print('before')\nimport os, time\nfor i in range(9000):\n    os.mkdir('d')\n    os.chdir('d')\ntime.sleep(30)", 20 * time.Second, sandbox.OverLimit, "files", "before\n"},
-		"answer in pieces": {"import os, time\nprint('before')\nwhile True:\n    os.write(5, b'x' * 65536)", 2 * time.Second, sandbox.TimedOut, "wall", "before\n"},
+		"output":                      {"while True: print('x' * 10000)", 20 * time.Second, sandbox.OverLimit, "output", "xxxx"},
+		"errors":                      {"import sys\nwhile True: sys.stderr.write('x' * 10000)", 20 * time.Second, sandbox.OverLimit, "output", ""},
+		"home":                        {"print('before')\nimport time\nfor i in range(99): open(f'f{i}', 'wb').write(b'x' * (4 << 20))\ntime.sleep(30)", 20 * time.Second, sandbox.OverLimit, "disk", "before\n"},
+		"files without a name":        {"print('before')\nimport os, time\nkept = []\nfor i in range(20):\n    f = open('x', 'w+b')\n    os.unlink('x')\n    f.write(b'x' * (4 << 20))\n    f.flush()\n    kept.append(f)\ntime.sleep(30)", 20 * time.Second, sandbox.OverLimit, "disk", "before\n"},
+		"mapped files without a name": {"print('before')\nimport mmap, os, time\nkept = []\nfor i in range(20):\n    f = os.open('x', os.O_RDWR | os.O_CREAT)\n    os.unlink('x')\n    os.write(f, b'x' * (4 << 20))\n    kept.append(mmap.mmap(f, 4 << 20))\n    os.close(f)\nfor fd in range(7, 200):\n    try: os.close(fd)\n    except OSError: pass\ntime.sleep(30)", 20 * time.Second, sandbox.OverLimit, "disk", "before\n"},
+		"files of a home":             {"print('before')\nimport time\nfor i in range(9000): open(f'f{i}', 'wb')\ntime.sleep(30)", 20 * time.Second, sandbox.OverLimit, "files", "before\n"},
+		"depth of a home":             {"print('before')\nimport os, time\nfor i in range(9000):\n    os.mkdir('d')\n    os.chdir('d')\ntime.sleep(30)", 20 * time.Second, sandbox.OverLimit, "files", "before\n"},
+		"answer in pieces":            {"import os, time\nprint('before')\nwhile True:\n    os.write(5, b'x' * 65536)", 2 * time.Second, sandbox.TimedOut, "wall", "before\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -279,6 +279,9 @@ func (s *Sandbox) config(id string, job Job) cell.Config {
 	}
 	add(cell.Link, "", "/dev/fd", "/proc/self/fd", false)
 	add(cell.Proc, "", "/proc", "hidepid=2", false) // the first process is nobody's business
+	// Settings of its own namespaces, which a run would be allowed to write.
+	add(cell.Seal, "", "/proc/sys", "", true)
+	add(cell.Seal, "", "/proc/pressure", "", true)
 	add(cell.Tmpfs, "", "/tmp", fmt.Sprintf("size=%d,nr_inodes=%d,mode=1777", l.Tmp, l.TmpFiles), false)
 	add(cell.Tmpfs, "", "/dev/shm", fmt.Sprintf("size=%d,nr_inodes=%d,mode=1777", l.Tmp/4, l.TmpFiles/4), false)
 	add(cell.Bind, filepath.Join(s.own, job.User), "/home/user", "", false)

@@ -322,7 +322,7 @@ func (s *Sandbox) RemoveHome(user string) error {
 		return invalid("user", "must be 1 to 64 of a-z, 0-9, _ and -")
 	}
 	s.endAll(user, LostUser)
-	return errors.Join(os.RemoveAll(filepath.Join(s.dir, s.own, user)), os.RemoveAll(filepath.Join(s.dir, sessionsDir, user)))
+	return errors.Join(removeHome(filepath.Join(s.dir, s.own, user)), os.RemoveAll(filepath.Join(s.dir, sessionsDir, user)))
 }
 
 func (s *Sandbox) check(job *Job) error {

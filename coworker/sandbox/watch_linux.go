@@ -48,6 +48,7 @@ func (p *process) watch(ctx context.Context, home *os.Root, timeout time.Duratio
 
 func (p *process) look(home *os.Root) *Stop {
 	if c, err := take(home, p.s.limits.HomeFiles, false); err == nil {
+		c.bytes += p.nameless(home)
 		if why := p.s.overHome(c); why != nil {
 			return why
 		}

@@ -43,6 +43,7 @@ const (
 	Link     Kind = "link"     // a symbolic link to Data
 	Text     Kind = "text"     // a file that holds Data
 	Optional Kind = "optional" // Bind, if Source exists
+	Seal     Kind = "seal"     // Target, which an earlier mount brought, becomes read-only, if it exists
 )
 
 // A Mount is one thing in the file tree of the cell.

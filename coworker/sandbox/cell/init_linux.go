@@ -130,6 +130,7 @@ const (
 	attrReadOnly      = 1
 	attrNoSuid        = 2
 	attrNoDev         = 4
+	attrNoExec        = 8
 
 	prSetDumpable = 4
 	oPath         = 0x200000
@@ -172,6 +173,16 @@ func build(c *Config) error {
 
 func place(m Mount, source int) error {
 	target := root + m.Target
+	if m.Kind == Seal {
+		err := syscall.Mount(target, target, "", syscall.MS_BIND, "")
+		if err == syscall.ENOENT {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		return restrict(target, attrReadOnly|attrNoSuid|attrNoDev|attrNoExec, 0)
+	}
 	if m.Kind != Optional || source >= 0 {
 		if err := os.MkdirAll(path.Dir(target), 0o755); err != nil {
 			return err
