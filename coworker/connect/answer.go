@@ -18,11 +18,15 @@ func (x *execution) answer(ctx context.Context, p *prepared, r *reply, data any,
 		if x.files == nil {
 			return nil, &coworker.Fault{Code: coworker.ResponseTooLarge, Hint: "the answer is no text and there is nowhere to keep it", Details: map[string]any{"original_bytes": len(r.raw), "limit": 0}}
 		}
-		path, err := x.files.Keep(ctx, x.who, p.Service+"-"+orText(a.RequestID, "answer"), r.raw)
+		raw, masked := r.secret.bytes(r.raw)
+		path, err := x.files.Keep(ctx, x.who, p.Service+"-"+orText(a.RequestID, "answer"), raw)
 		if err != nil {
 			return nil, err
 		}
 		a.File, a.Hint = path, "the answer is no text; it is kept as a file"
+		if masked {
+			a.Hint += ", with a secret in it masked"
+		}
 		return a, nil
 	}
 	data = r.secret.value(data)

@@ -21,8 +21,10 @@ type reply struct {
 	status int
 	header http.Header
 	raw    []byte
-	body   any  // decoded, or a text
-	binary bool // neither
+	body   any    // decoded, or a text
+	binary bool   // neither
+	broken string // what is wrong with a body that is not what its headers say
+	dense  bool   // more values than are read
 	secret redactor
 }
 
@@ -60,14 +62,14 @@ func (x *execution) once(ctx context.Context, p *prepared, d *draft, refused str
 	x.trace.BytesOut += int64(len(body))
 	answer, err := x.clients(p.Networks, p.own).Do(request)
 	if err != nil {
-		return nil, "", x.again(0, nil, 0, time.Second), x.unreachable(err, p)
+		return nil, "", x.again(0, nil, 0, time.Second), unreachable(err)
 	}
 	defer func() { _ = answer.Body.Close() }()
 	raw, err := io.ReadAll(io.LimitReader(answer.Body, readMax+1))
 	x.trace.Status = answer.StatusCode
 	x.trace.BytesIn += int64(len(raw))
 	if err != nil {
-		return nil, "", x.again(0, nil, 0, time.Second), x.unreachable(err, p)
+		return nil, "", x.again(0, nil, 0, time.Second), unreachable(err)
 	}
 	if len(raw) > readMax {
 		return nil, "", never, &coworker.Fault{
@@ -75,7 +77,12 @@ func (x *execution) once(ctx context.Context, p *prepared, d *draft, refused str
 			Details: map[string]any{"original_bytes": ">" + strconv.Itoa(readMax), "limit": readMax},
 		}
 	}
-	r = decode(answer, raw, mask)
+	if r = decode(answer, raw, mask); r.dense {
+		return nil, "", never, &coworker.Fault{
+			Code: coworker.ResponseTooLarge, Hint: "ask for less: a narrower query, fewer fields, or smaller pages",
+			Details: map[string]any{"original_bytes": len(raw), "values": ">" + strconv.Itoa(valuesMax), "limit": readMax},
+		}
+	}
 	return x.judge(ctx, p, d, r, token, refused)
 }
 
@@ -89,6 +96,9 @@ func (x *execution) judge(ctx context.Context, p *prepared, d *draft, r *reply, 
 		}
 	}
 	rule := x.errorRule(p.service, r, failed)
+	if !failed && r.broken != "" {
+		return nil, "", never, x.spoiled(p, r)
+	}
 	if rule == nil && !failed {
 		return r, "", 0, nil
 	}
@@ -134,15 +144,25 @@ func (x *execution) errorRule(service *catalog.Service, r *reply, failed bool) *
 	return nil
 }
 
-// decode reads an answer as JSON where it is, as text where it is text.
+// decode reads an answer as JSON where it is, as text where it is text. What
+// says that it is JSON must be; some services begin theirs with a byte order
+// mark.
 func decode(answer *http.Response, raw []byte, mask redactor) *reply {
 	r := &reply{status: answer.StatusCode, header: answer.Header, raw: raw, secret: mask}
+	if coding := answer.Header.Get("Content-Encoding"); coding != "" && !strings.EqualFold(coding, "identity") {
+		r.raw, r.broken = nil, "the answer is compressed in a way that it was not asked for"
+		return r
+	}
 	kind, _, _ := mime.ParseMediaType(answer.Header.Get("Content-Type"))
-	trimmed := bytes.TrimSpace(raw)
+	trimmed := bytes.TrimSpace(bytes.TrimPrefix(raw, []byte("\xef\xbb\xbf")))
 	if len(trimmed) == 0 {
 		return r
 	}
-	if strings.Contains(kind, "json") || trimmed[0] == '{' || trimmed[0] == '[' {
+	declared := kind == "application/json" || kind == "text/json" || strings.HasSuffix(kind, "+json")
+	if declared || trimmed[0] == '{' || trimmed[0] == '[' {
+		if r.dense = dense(trimmed); r.dense {
+			return r
+		}
 		decoder := json.NewDecoder(bytes.NewReader(trimmed))
 		decoder.UseNumber()
 		var body any
@@ -151,10 +171,34 @@ func decode(answer *http.Response, raw []byte, mask redactor) *reply {
 			return r
 		}
 	}
+	if declared {
+		r.broken = "the answer says that it is JSON and is not"
+	}
 	if !utf8.Valid(raw) || bytes.IndexByte(raw, 0) >= 0 {
 		r.binary = true
 		return r
 	}
 	r.body = string(raw)
 	return r
+}
+
+// valuesMax bounds the values of one answer: each costs much more memory than
+// the two bytes it can be written in.
+const valuesMax = 2_000_000
+
+// dense tells whether a JSON text has more values than that, by what stands
+// between them.
+func dense(text []byte) bool {
+	n, quoted := 0, false
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case quoted && c == '\\':
+			i++
+		case c == '"':
+			quoted = !quoted
+		case !quoted && (c == ',' || c == '[' || c == '{'):
+			n++
+		}
+	}
+	return n > valuesMax
 }

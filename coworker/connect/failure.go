@@ -1,9 +1,13 @@
 package connect
 
 import (
+	"compress/flate"
+	"compress/gzip"
 	"context"
 	"errors"
+	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -85,25 +89,53 @@ func (e *Engine) upstream(p *prepared, r *reply, after time.Duration) *coworker.
 	return f
 }
 
-// unreachable is the fault of an exchange that did not happen. What the
-// network says may hold addresses, so only its kind is told.
-func (e *Engine) unreachable(err error, p *prepared) error {
-	hint := "the service could not be reached"
+// spoiled is the fault of an answer that means success and cannot be read. The
+// service may well have done what it was asked for.
+func (x *execution) spoiled(p *prepared, r *reply) *coworker.Fault {
+	f := x.upstream(p, r, 0)
+	f.Retry, f.Hint = false, r.broken
+	if x.class != catalog.Read {
+		f.Hint += "; the call may have been done all the same: look before you repeat it"
+	}
+	return f
+}
+
+// unreachable is the fault of an exchange that did not happen, or not to its
+// end. What the network says may hold addresses, so only its kind is told.
+func unreachable(err error) error {
 	var refused interface{ Refused() bool }
 	switch {
 	case errors.Is(err, context.Canceled):
 		return err
 	case errors.As(err, &refused) && refused.Refused():
 		return &coworker.Fault{Code: coworker.UpstreamError, Hint: "the address of this connection may not be called from here; an admin can allow its network"}
-	case errors.Is(err, context.DeadlineExceeded):
-		hint = "the service did not answer in time"
-	case strings.Contains(err.Error(), "tls:") || strings.Contains(err.Error(), "x509:"):
-		hint = "the service's certificate is not good"
-	case strings.Contains(err.Error(), "no such host"):
-		hint = "the service's name is not known"
 	}
-	_ = p
-	return &coworker.Fault{Code: coworker.UpstreamError, Hint: hint, Retry: true}
+	return &coworker.Fault{Code: coworker.UpstreamError, Hint: whatFailed(err), Retry: true}
+}
+
+func whatFailed(err error) string {
+	var corrupt flate.CorruptInputError
+	text := err.Error()
+	says := func(parts ...string) bool {
+		return slices.ContainsFunc(parts, func(part string) bool { return strings.Contains(text, part) })
+	}
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		return "the service did not answer in time"
+	case errors.As(err, &corrupt) || errors.Is(err, gzip.ErrHeader) || errors.Is(err, gzip.ErrChecksum):
+		return "the service's answer cannot be decompressed"
+	case says("headers exceeded", "header list larger", "1xx"):
+		return "the headers of the service's answer are too large"
+	case says("malformed", "Content-Length", "transfer encoding", "chunk"):
+		return "the service's answer is no HTTP"
+	case errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) || says("connection reset", "broken pipe", "stream error"):
+		return "the connection broke off before the service's answer was whole"
+	case says("tls:", "x509:"):
+		return "the service's certificate is not good"
+	case says("no such host"):
+		return "the service's name is not known"
+	}
+	return "the service could not be reached"
 }
 
 func requestID(header http.Header) string {

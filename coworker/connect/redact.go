@@ -21,7 +21,10 @@ const shortest = 4
 
 // A redactor masks secrets by value, wherever they were put, in the spellings
 // they take on the way.
-type redactor struct{ replace *strings.Replacer }
+type redactor struct {
+	replace *strings.Replacer
+	least   int // bytes of the shortest spelling: what is shorter holds none
+}
 
 func newRedactor(secrets ...string) redactor {
 	var all []string
@@ -38,7 +41,11 @@ func newRedactor(secrets ...string) redactor {
 	for _, s := range all {
 		pairs = append(pairs, s, Masked)
 	}
-	return redactor{strings.NewReplacer(pairs...)}
+	r := redactor{replace: strings.NewReplacer(pairs...), least: 1}
+	if len(all) > 0 {
+		r.least = len(all[len(all)-1])
+	}
+	return r
 }
 
 var percents = regexp.MustCompile(`%[0-9A-F]{2}`)
@@ -89,7 +96,21 @@ func middle(encoding *base64.Encoding, s string, before int) string {
 	return text[from:to]
 }
 
-func (r redactor) text(s string) string { return r.replace.Replace(s) }
+func (r redactor) text(s string) string {
+	if len(s) < r.least {
+		return s
+	}
+	return r.replace.Replace(s)
+}
+
+// bytes masks what is no text, which may change its length, and tells whether
+// there was anything to mask.
+func (r redactor) bytes(raw []byte) (out []byte, masked bool) {
+	if text := r.text(string(raw)); text != string(raw) {
+		return []byte(text), true
+	}
+	return raw, false
+}
 
 // value masks within a JSON value, names of objects too.
 func (r redactor) value(value any) any {

@@ -133,12 +133,12 @@ func (e *Engine) exchange(ctx context.Context, p *prepared) (string, time.Durati
 	}
 	answer, err := e.clients(p.Networks, p.own).Do(r)
 	if err != nil {
-		return "", 0, e.unreachable(err, p)
+		return "", 0, unreachable(err)
 	}
 	defer func() { _ = answer.Body.Close() }()
 	raw, err := io.ReadAll(io.LimitReader(answer.Body, tokenAnswer))
 	if err != nil {
-		return "", 0, e.unreachable(err, p)
+		return "", 0, unreachable(err)
 	}
 	var body any
 	_ = json.Unmarshal(raw, &body) // a failure has no token in it either

@@ -26,6 +26,9 @@ func (refusal) Error() string { return "egress: the address may not be called" }
 // Refused tells a refusal of ours from a failure of the network.
 func (refusal) Refused() bool { return true }
 
+// errSwitch is the error of an answer that nobody asked for.
+var errSwitch = errors.New("egress: malformed answer: it switches protocols")
+
 // metadata are the addresses where clouds hand out credentials of the machine.
 // No setting opens them.
 var metadata = []netip.Prefix{
@@ -117,9 +120,15 @@ func (s *Service) Do(r *http.Request) (*http.Response, error) {
 		}
 		return nil, fmt.Errorf("egress: %w", err)
 	}
+	if answer.StatusCode == http.StatusSwitchingProtocols {
+		// Its body is the bare connection, which no deadline of ours would end.
+		_ = answer.Body.Close()
+		cancel()
+		return nil, errSwitch
+	}
 	body := &ended{ReadCloser: answer.Body, cancel: cancel}
 	answer.Body = body
-	if strings.EqualFold(answer.Header.Get("Content-Encoding"), "gzip") {
+	if coding := strings.ToLower(answer.Header.Get("Content-Encoding")); coding == "gzip" || coding == "x-gzip" {
 		answer.Body = &unzipped{from: body}
 		answer.Header.Del("Content-Encoding")
 		answer.Header.Del("Content-Length")
