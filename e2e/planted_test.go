@@ -1,0 +1,318 @@
+package e2e
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"innerloop/e2e/program"
+)
+
+// A plant is a connection whose secrets are looked for everywhere, and a call
+// that sends them.
+type plant struct {
+	kind, service, auth string
+	fields              map[string]string
+	module, method      string
+	path                string
+	body                map[string]any
+	secrets             []string // what must be found nowhere
+}
+
+// plants are of every kind of credential. The values hold signs that each
+// spelling writes in another way.
+func plants() []plant {
+	const odd = `/planted+Va1ue=&"0123456789`
+	return []plant{
+		{kind: "header", service: "wildberries", fields: map[string]string{"api_key": "header" + odd}, module: "common", method: "GET", path: "/ping", secrets: []string{"header" + odd}},
+		{kind: "two headers", service: "ozon", fields: map[string]string{"client_id": "77", "api_key": "headers" + odd}, method: "POST", path: "/v3/product/list", body: map[string]any{}, secrets: []string{"headers" + odd}},
+		{kind: "bearer", service: "github", fields: map[string]string{"token": "bearer" + odd}, method: "GET", path: "/user/repos", secrets: []string{"bearer" + odd}},
+		{kind: "basic", service: "onec", fields: map[string]string{"user": "robot", "password": "basic" + odd}, method: "Catalog_X", secrets: []string{"basic" + odd}},
+		{kind: "query", service: "trello", fields: map[string]string{"key": "querykey" + odd, "token": "query" + odd}, method: "GET", path: "/boards/b1", secrets: []string{"querykey" + odd, "query" + odd}},
+		{kind: "path", service: "telegram_bot", fields: map[string]string{"token": "7654321:path-planted-Va1ue_0123456789"}, method: "getMe", secrets: []string{"7654321:path-planted-Va1ue_0123456789"}},
+		{kind: "an address", service: "bitrix24", auth: "webhook", fields: map[string]string{"webhook_url": "https://acme.example/rest/1/hookPlantedVa1ue0123456789/"}, method: "crm.deal.list", secrets: []string{"hookPlantedVa1ue0123456789"}},
+		{kind: "body", service: "unisender", fields: map[string]string{"api_key": "body" + odd}, method: "getLists", secrets: []string{"body" + odd}},
+		{kind: "client credentials", service: "cdek", fields: map[string]string{"client_id": "acme", "client_secret": "oauth2cc" + odd}, method: "GET", path: "/location/regions", secrets: []string{"oauth2cc" + odd, accessToken}},
+		{kind: "a refresh token", service: "avito", auth: "oauth2_refresh", fields: map[string]string{"client_id": "acme", "client_secret": "oauth2" + odd, "refresh_token": "refresh" + odd}, module: "core", method: "GET", path: "/core/v1/accounts/self", secrets: []string{"oauth2" + odd, "refresh" + odd, rotatedToken, accessToken}},
+		{kind: "a signature of AWS", service: "s3", fields: map[string]string{"access_key_id": "AKIDPLANTED01234567", "secret_access_key": "aws" + odd, "session_token": "session" + odd}, method: "GET", path: "/bucket/key", secrets: []string{"AKIDPLANTED01234567", "aws" + odd, "session" + odd}},
+		{kind: "a signature", service: "tbank_acquiring", fields: map[string]string{"terminal_key": "Terminal1", "password": "signed" + odd}, method: "GetState", body: map[string]any{"PaymentId": "13660"}, secrets: []string{"signed" + odd}},
+	}
+}
+
+const (
+	accessToken  = "access-planted-Va1ue.of+the/service0123456789"
+	rotatedToken = "rotated-planted-Va1ue.of+the/service0123456789"
+)
+
+// A parrot answers with what it was sent and with the secrets it was told, in
+// the way that was chosen last.
+type parrot struct {
+	*httptest.Server
+	mu    sync.Mutex
+	way   string
+	knows []string
+	heard strings.Builder // all requests as they came
+}
+
+func newParrot(t *testing.T) *parrot {
+	t.Helper()
+	p := &parrot{}
+	p.Server = httptest.NewServer(p)
+	t.Cleanup(p.Close)
+	return p
+}
+
+func (p *parrot) choose(way string, knows []string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.way, p.knows = way, knows
+}
+
+// ways are how it quotes; each with the status it answers with.
+func ways() map[string]int {
+	return map[string]int{
+		"a good answer": 200, "a bad answer": 400, "a fault of its own": 500, "a page of HTML": 404, "a header": 422, "a redirect": 302,
+		"broken JSON": 200, "base64": 400, "base64 that succeeds": 200, "escaped for addresses": 400, "a next page": 200, "a binary file": 200, "nothing more to say": 204,
+	}
+}
+
+func (p *parrot) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	body, _ := io.ReadAll(r.Body) // a request of the program is whole
+	sent := fmt.Sprintf("%s %s %v %s", r.Method, r.URL, r.Header, body)
+	p.heard.WriteString(sent + "\n")
+	if strings.HasSuffix(r.URL.Path, "/token") {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, `{"access_token":"`+accessToken+`","refresh_token":"`+rotatedToken+`","expires_in":3600}`)
+		return
+	}
+	quote := sent + " " + strings.Join(p.knows, " ")
+	header := w.Header()
+	header.Set("Content-Type", "application/json")
+	write := func(value any) {
+		w.WriteHeader(ways()[p.way])
+		_ = json.NewEncoder(w).Encode(value)
+	}
+	switch p.way {
+	case "a header":
+		header.Set("X-Request-Id", p.knows[0])
+		header.Set("X-Ratelimit-Note", url.QueryEscape(p.knows[0]))
+		header.Set("Retry-After", "1")
+		write(map[string]any{"message": "no"})
+	case "a redirect":
+		header.Set("Location", p.URL+"/"+url.PathEscape(quote))
+		write(map[string]any{"to": quote})
+	case "a page of HTML":
+		header.Set("Content-Type", "text/html")
+		w.WriteHeader(404)
+		_, _ = io.WriteString(w, "<p>no "+r.URL.Path+"?"+r.URL.RawQuery+" for "+quote+"</p>")
+	case "broken JSON":
+		w.WriteHeader(200)
+		_, _ = io.WriteString(w, `{"x":"`+strings.ReplaceAll(quote, `"`, `\"`))
+	case "base64", "base64 that succeeds":
+		all := map[string]string{}
+		for i, secret := range p.knows {
+			for shift := range 3 {
+				all[fmt.Sprint(i, shift)] = base64.StdEncoding.EncodeToString([]byte("abc"[:shift] + secret + "xyz"))
+				all[fmt.Sprint(i, shift, "url")] = base64.RawURLEncoding.EncodeToString([]byte("abc"[:shift] + secret))
+			}
+			all[fmt.Sprint(i, "hex")] = fmt.Sprintf("%x", secret)
+		}
+		write(map[string]any{"error": all})
+	case "escaped for addresses":
+		write(map[string]any{"message": url.QueryEscape(quote), "description": url.PathEscape(quote), "error": lowEscapes(url.QueryEscape(quote))})
+	case "a next page":
+		next := p.URL + r.URL.Path + "?page=2&token=" + url.QueryEscape(p.knows[0])
+		if r.URL.Query().Get("page") == "" {
+			header.Set("Link", "<"+next+`>; rel="next"`)
+		}
+		write([]any{map[string]any{"next": next}})
+	case "a binary file":
+		header.Set("Content-Type", "application/octet-stream")
+		w.WriteHeader(200)
+		_, _ = io.WriteString(w, "\x00\xff\x01"+quote+"\x00")
+	case "nothing more to say":
+		w.WriteHeader(204)
+	default:
+		write(map[string]any{"error": map[string]any{"message": quote, quote: []any{r.URL.String(), r.Header}}, "ErrorCode": "9", "Message": quote, "code": quote, "description": quote})
+	}
+}
+
+// Attack: services that repeat every credential they are sent, in every answer
+// and spelling; and whoever reads the database, the files, the log, the audit,
+// an export, the list of processes or their environments afterwards.
+// Expectation: the program sent each secret to its service, and it is found
+// nowhere else; nor is a key of the organisation.
+func TestAPlantedSecretIsFoundNowhere(t *testing.T) {
+	t.Parallel()
+	for name, engine := range engines() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			plantAndSearch(t, engine(t))
+		})
+	}
+}
+
+func plantAndSearch(t *testing.T, o program.Options) {
+	server := serve(t, o)
+	acme := found(t, o)
+	_, key := acme.key(t, o, "write:tools,read:data")
+	admitLoopback(t, o, acme)
+	service := newParrot(t)
+	var told strings.Builder // every answer of the program
+	tell := func(_ int, body string) { told.WriteString(body + "\n") }
+	rest := server.URL + "/api/v1/organizations/" + acme.ID
+	secrets := &needles{}
+	ids := map[string]string{}
+	for _, p := range plants() {
+		wish := map[string]any{"service": p.service, "base_url": service.URL, "fields": p.fields}
+		if p.auth != "" {
+			wish["auth"] = p.auth
+		}
+		ids[p.service] = connected(t, server, acme, wish)
+		for _, secret := range p.secrets {
+			secrets.add(p.kind, secret)
+		}
+	}
+	secrets.add("the admin's key", acme.Key[15:])
+	secrets.add("the user's key", key[15:])
+
+	for _, p := range plants() {
+		arguments := map[string]any{"service": p.service, "method": p.method, "path": p.path}
+		if p.module != "" {
+			arguments["module"] = p.module
+		}
+		if p.body != nil {
+			arguments["body"] = p.body
+		}
+		with := func(name string, value any) map[string]any {
+			more := map[string]any{name: value}
+			for k, v := range arguments {
+				more[k] = v
+			}
+			return more
+		}
+		quoted := p.secrets
+		if p.auth == "oauth2_refresh" { // the first one is good for nothing once it was exchanged
+			quoted = slices.DeleteFunc(slices.Clone(quoted), func(s string) bool { return s == p.fields["refresh_token"] })
+		}
+		for way := range ways() {
+			service.choose(way, quoted)
+			s := execute(t, server, key, arguments)
+			tell(0, s.Text)
+			if way == "a next page" && s.Answer.Page != nil && s.Answer.Page.Next != "" {
+				tell(0, execute(t, server, key, with("page", s.Answer.Page.Next)).Text)
+				tell(0, execute(t, server, key, with("max_pages", 3)).Text)
+			}
+		}
+		service.choose("a good answer", quoted)
+		for _, more := range []map[string]any{with("dry_run", true), with("select", "."), with("select", ".. | .nothing[0]"), with("connection", "second"), with("max_bytes", 1024)} {
+			tell(0, execute(t, server, key, more).Text)
+		}
+		tell(asked(t, http.MethodPost, rest+"/connections/"+ids[p.service]+"/check", acme.Key, ""))
+	}
+	for _, p := range plants() {
+		service.mu.Lock()
+		heard := service.heard.String()
+		service.mu.Unlock()
+		for _, secret := range p.secrets { // a test that sends nothing finds nothing
+			sent := append(spellings(secret), base64.StdEncoding.EncodeToString([]byte("robot:"+secret)))
+			signs := strings.HasPrefix(secret, "aws/") || strings.HasPrefix(secret, "signed/")
+			if !signs && secret != rotatedToken && !slices.ContainsFunc(sent, func(one string) bool { return strings.Contains(heard, one) }) {
+				t.Errorf("%s: the service was never sent %s", p.kind, secret)
+			}
+		}
+	}
+
+	t.Run("processes", func(t *testing.T) { watchProcesses(t, server, acme, service, secrets) })
+
+	for _, path := range []string{"", "/users", "/api-keys", "/connections", "/export", "/networks", "/settings"} {
+		tell(asked(t, http.MethodGet, rest+path, acme.Key, ""))
+	}
+	for _, path := range []string{"/api/v1/audit?limit=500", "/api/v1/audit/days", "/api/v1/memory?limit=500", "/api/v1/mcp/info"} {
+		tell(asked(t, http.MethodGet, server.URL+path, acme.Key, ""))
+	}
+	tell(0, settingsPages(t, server, acme.Key))
+	for _, args := range [][]string{{"connection", "list", "--org", acme.ID}, {"org", "export", acme.ID}, {"memory", "list", "--org", acme.ID}} {
+		out, err := program.Run(t.Context(), o, args...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tell(0, out)
+	}
+	const control = "a control that must be found 0123456789"
+	if status, body := asked(t, http.MethodPut, server.URL+"/api/v1/memory/control.txt", acme.Key, control); status != http.StatusCreated {
+		t.Fatalf("%d %s", status, body)
+	}
+	stored := everyTable(t, o) + everyFile(t, o)
+	for what, text := range map[string]string{"the database": stored, "the answers": told.String()} {
+		if !strings.Contains(text, map[string]string{"the database": control, "the answers": "[secret]"}[what]) {
+			t.Errorf("the search does not see %s", what)
+		}
+	}
+	for where, text := range map[string]string{"the database and its files": stored, "the log": server.Log(), "the answers": told.String()} {
+		secrets.find(t, where, text)
+	}
+	master := "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8"
+	if raw, err := os.ReadFile(o.DataDir + "/master.key"); err == nil {
+		master = strings.TrimRight(strings.TrimSpace(string(raw)), "=")
+	}
+	keys := &needles{}
+	keys.add("the master key", master)
+	keys.find(t, "everywhere", stored+server.Log()+told.String())
+}
+
+// watchProcesses looks at the program and at every process below it while jq
+// and Python run for a caller with connections.
+func watchProcesses(t *testing.T, server *program.Server, g organization, service *parrot, n *needles) {
+	service.choose("a good answer", plants()[0].secrets)
+	for _, call := range []struct{ name, tool, arguments string }{
+		{"innerloop-jq", "connector_execute", `{"service":"wildberries","module":"common","method":"GET","path":"/ping","select":"last(range(1e15))"}`},
+		{"python3", "repl_execute", `{"code":"import time\ntime.sleep(60)","timeout_seconds":5}`},
+	} {
+		done := make(chan string, 1)
+		go func() {
+			_, body := asked(t, http.MethodPost, server.URL+"/mcp", g.Key, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"`+call.tool+`","arguments":`+call.arguments+`}}`)
+			done <- body
+		}()
+		seen := map[string]bool{}
+		each := time.NewTicker(20 * time.Millisecond)
+		for running := true; running; {
+			select {
+			case body := <-done:
+				n.find(t, call.tool, body)
+				running = false
+			case <-each.C:
+			}
+			for _, pid := range append(below(t, server.Pid()), server.Pid()) {
+				for _, what := range []string{"cmdline", "environ"} {
+					raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/%s", pid, what))
+					if err != nil {
+						continue // it ended
+					}
+					text := string(raw)
+					seen[what+" "+fmt.Sprint(pid == server.Pid(), strings.Contains(text, call.name))] = true
+					n.find(t, fmt.Sprintf("%s of process %d beside %s", what, pid, call.name), text)
+					if pid != server.Pid() && strings.Contains(text, "MASTER_KEY") {
+						t.Errorf("%s of a process below the server names the master key: %q", what, text)
+					}
+				}
+			}
+		}
+		each.Stop()
+		if !seen["cmdline false true"] || !seen["environ false false"] {
+			t.Errorf("%s was never seen running: %v", call.name, seen)
+		}
+	}
+}
