@@ -209,16 +209,16 @@ func plantAndSearch(t *testing.T, o program.Options) {
 		}
 		for way := range ways() {
 			service.choose(way, quoted)
-			s := execute(t, server, key, arguments)
+			s := says(t, server, key, arguments)
 			tell(0, s.Text)
 			if way == "a next page" && s.Answer.Page != nil && s.Answer.Page.Next != "" {
-				tell(0, execute(t, server, key, with("page", s.Answer.Page.Next)).Text)
-				tell(0, execute(t, server, key, with("max_pages", 3)).Text)
+				tell(0, says(t, server, key, with("page", s.Answer.Page.Next)).Text)
+				tell(0, says(t, server, key, with("max_pages", 3)).Text)
 			}
 		}
 		service.choose("a good answer", quoted)
 		for _, more := range []map[string]any{with("dry_run", true), with("select", "."), with("select", ".. | .nothing[0]"), with("connection", "second"), with("max_bytes", 1024)} {
-			tell(0, execute(t, server, key, more).Text)
+			tell(0, says(t, server, key, more).Text)
 		}
 		tell(asked(t, http.MethodPost, rest+"/connections/"+ids[p.service]+"/check", acme.Key, ""))
 	}

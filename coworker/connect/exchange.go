@@ -149,7 +149,7 @@ func (x *execution) errorRule(service *catalog.Service, r *reply, failed bool) *
 // mark.
 func decode(answer *http.Response, raw []byte, mask redactor) *reply {
 	r := &reply{status: answer.StatusCode, header: answer.Header, raw: raw, secret: mask}
-	if coding := answer.Header.Get("Content-Encoding"); coding != "" && !strings.EqualFold(coding, "identity") {
+	if coding := answer.Header.Get("Content-Encoding"); coding != "" && len(raw) > 0 && !strings.EqualFold(coding, "identity") {
 		r.raw, r.broken = nil, "the answer is compressed in a way that it was not asked for"
 		return r
 	}
