@@ -31,6 +31,7 @@ func main() {
 	large := flag.Int("scale", 0, "make a journal of this many entries if there is none, and measure reading it, and nothing else")
 	stalled := flag.Int("stall", 0, "measure this many connections that send half a request and stall, and nothing else")
 	cells := flag.Bool("sandbox", false, "measure the start of code in the sandbox, and nothing else")
+	connectors := flag.Bool("connector", false, "measure calls of services, and nothing else")
 	flag.Parse()
 	if *serve != "" {
 		exit(bareServer(*serve))
@@ -40,7 +41,7 @@ func main() {
 	if *stalled > 0 {
 		exit(stall(ctx, *binary, *stalled, *span))
 	}
-	b := bench{binary: *binary, span: *span, postgres: *postgres, data: *data, large: *large, sandbox: *cells}
+	b := bench{binary: *binary, span: *span, postgres: *postgres, data: *data, large: *large, sandbox: *cells, calls: *connectors}
 	figures, err := b.run(ctx, *rounds)
 	if err == nil && *out != "" {
 		err = os.WriteFile(*out, []byte(document(figures, *rounds, *span)), 0o644)

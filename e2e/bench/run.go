@@ -28,6 +28,7 @@ type bench struct {
 	data     string // where a large journal is kept; empty for nowhere
 	large    int    // its entries, when it is to be made and measured alone
 	sandbox  bool   // the start of code alone is to be measured
+	calls    bool   // calls of services alone are to be measured
 	record   record
 }
 
@@ -57,6 +58,14 @@ func (b *bench) run(ctx context.Context, rounds int) ([]figure, error) {
 		}
 		return b.print(), nil
 	}
+	if b.calls {
+		for round := range rounds {
+			if err := b.connector(ctx, filepath.Join(scratch, fmt.Sprint(round))); err != nil {
+				return nil, err
+			}
+		}
+		return b.print(), nil
+	}
 	database, err := b.database()
 	if err != nil {
 		return nil, err
@@ -81,6 +90,9 @@ func (b *bench) run(ctx context.Context, rounds int) ([]figure, error) {
 		b.record.add("ed25519_verify_per_cpu_second", "the limit: crypto/ed25519 verifications", verifies)
 		if err := b.sandboxes(ctx, scratch); err != nil {
 			return nil, fmt.Errorf("sandbox: %w", err)
+		}
+		if err := b.connector(ctx, filepath.Join(scratch, fmt.Sprint(round))); err != nil {
+			return nil, fmt.Errorf("connector: %w", err)
 		}
 		for _, s := range stores {
 			env := []string{key, "INNERLOOP_DATA_DIR=" + scratch, "INNERLOOP_DATABASE_URL=" + s.url, "INNERLOOP_LISTEN=127.0.0.1:0", "INNERLOOP_LIMITS=off"}
