@@ -137,7 +137,7 @@ func group(use, short string, commands ...*cobra.Command) *cobra.Command {
 
 func newOrg(s surroundings) *cobra.Command {
 	return group("org", "Organizations that use the service as their toolbox",
-		newOrgCreate(s), newOrgList(s), newOrgExport(s), newOrgDelete(s), newOrgAllowNetwork(s))
+		newOrgCreate(s), newOrgList(s), newOrgExport(s), newOrgDelete(s), newOrgAllowNetwork(s), newOrgSet(s))
 }
 
 func newOrgCreate(s surroundings) *cobra.Command {
