@@ -170,7 +170,9 @@ func TestS3(t *testing.T) {
 		}
 		return path
 	}
-	for name, secret := range map[string]string{"main": s3Secret, "wrong": "the wrong secret"} {
+	// The first made is the one that a call without a name means.
+	for _, name := range []string{"main", "wrong"} {
+		secret := map[string]string{"main": s3Secret, "wrong": "the wrong secret"}[name]
 		administer(t, o, &struct{}{}, "connect", "s3", "--org", acme.ID, "--name", name, "--base-url", address, "--param", "region="+s3Region,
 			"--field", "access_key_id=@"+field("access", s3Access), "--field", "secret_access_key=@"+field(name, secret))
 	}

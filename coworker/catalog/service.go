@@ -142,6 +142,7 @@ type PageRequest struct {
 	Max   int    `yaml:"max" json:"max,omitempty"`     // the largest size
 	Step  int    `yaml:"step" json:"step,omitempty"`   // a size that cannot be chosen
 	Start int    `yaml:"start" json:"start,omitempty"` // number of the first page or item
+	Add   int    `yaml:"add" json:"add,omitempty"`     // to a cursor that is a number, before it is sent
 }
 
 // RPC tells how a remote method becomes an HTTP request. In a template,

@@ -216,7 +216,8 @@ func TestPagesFollowEachOther(t *testing.T) {
 		"counted": {
 			connect.Call{Service: "wildberries", Module: "prices", Method: "GET", Path: "/api/v2/list/goods/filter", Query: map[string]any{"limit": json.Number("2")}, MaxPages: 3},
 			[]http.HandlerFunc{say(200, `{"data":{"listGoods":[1,2]}}`), say(200, `{"data":{"listGoods":[]}}`)},
-			nil, `{"data":{"listGoods":[1,2]}}`,
+			[]string{`limit=2&offset=2`},
+			`[1,2]`,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

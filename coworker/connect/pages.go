@@ -75,7 +75,7 @@ func follow(rule catalog.Pagination, d *draft, header http.Header, body any) (ne
 	if more, ok := find(body, rule.More); rule.Stop == "more" && (!ok || nothing(more)) {
 		return nil, items, total
 	}
-	if items == 0 && rule.Stop != "more" {
+	if items == 0 && !trusted(rule) {
 		return nil, items, total
 	}
 	size, sized := pageSize(rule, d)
@@ -99,6 +99,13 @@ func follow(rule catalog.Pagination, d *draft, header http.Header, body any) (ne
 	return nil, items, total
 }
 
+// trusted tells rules under which a page without items need not be the last:
+// the answer says itself whether another follows.
+func trusted(rule catalog.Pagination) bool {
+	named := rule.Kind == catalog.Cursor || rule.Kind == catalog.NextURL || rule.Kind == catalog.Link
+	return rule.Stop == "more" || rule.Stop == "absent" && named
+}
+
 func cursorNext(rule catalog.Pagination, d *draft, body any) *place {
 	at := &place{}
 	moved := false
@@ -106,6 +113,9 @@ func cursorNext(rule catalog.Pagination, d *draft, body any) *place {
 		value, ok := find(body, path)
 		if !ok || nothing(value) || !scalar(value) {
 			return false
+		}
+		if n, err := strconv.ParseInt(plain(value), 10, 64); err == nil && rule.Request.Add != 0 {
+			value = json.Number(strconv.FormatInt(n+int64(rule.Request.Add), 10))
 		}
 		if before, ok := d.value(rule.Request.In, name); !ok || plain(before) != plain(value) {
 			moved = true
@@ -278,8 +288,13 @@ func (x *execution) pages(ctx context.Context, p *prepared, d *draft, bound []by
 	var all []any
 	info := &PageInfo{}
 	var last *reply
+	paced := false
 	for {
 		r, err := x.attempts(ctx, p, d)
+		if f, refused := coworker.AsFault(err); refused && f.Code == coworker.RateLimited && last != nil {
+			paced = true // what was read is told, with the way to go on
+			break
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -312,7 +327,11 @@ func (x *execution) pages(ctx context.Context, p *prepared, d *draft, bound []by
 			return nil, err
 		}
 	}
-	return x.answer(ctx, p, last, merge(rule, d, last, all), paged, info)
+	a, err := x.answer(ctx, p, last, merge(rule, d, last, all), paged, info)
+	if err == nil && paced && a.Hint == "" {
+		a.Hint = "the pace that the service asks for ends the answer here; go on with page in a while"
+	}
+	return a, err
 }
 
 // merge puts the items of several pages together.
@@ -325,11 +344,19 @@ func merge(rule catalog.Pagination, d *draft, last *reply, all []any) any {
 		list, ok := find(body, orText(rule.Items, "$"))
 		l, isList := list.([]any)
 		if !ok || !isList {
-			return all // whole answers, one after the other
+			return results(d, all) // one after the other
 		}
 		items = append(items, l...)
 	}
 	return items
+}
+
+func results(d *draft, bodies []any) []any {
+	out := make([]any, len(bodies))
+	for i, body := range bodies {
+		out[i] = result(d, body)
+	}
+	return out
 }
 
 // result is the part of a remote method's answer that is its outcome.

@@ -84,25 +84,35 @@ func (x *execution) again(status int, rule *catalog.ErrorRule, told, usual time.
 }
 
 func retryAfter(r *reply, rule *catalog.ErrorRule, now time.Time) time.Duration {
-	names := []string{"Retry-After", "X-Ratelimit-Retry"}
-	if rule != nil && rule.AfterHeader != "" {
-		names = append([]string{rule.AfterHeader}, names...)
-	}
-	if rule != nil && rule.AfterJSON != "" {
+	if rule != nil {
+		unit := time.Second
+		if rule.AfterUnit == "ms" {
+			unit = time.Millisecond
+		}
 		if value, ok := find(r.body, rule.AfterJSON); ok {
-			if seconds, err := strconv.ParseFloat(plain(value), 64); err == nil && seconds >= 0 && seconds < 1e6 {
-				return time.Duration(seconds * float64(time.Second))
+			if wait, ok := waitOf(plain(value), unit, now); ok {
+				return wait
 			}
 		}
-	}
-	for _, name := range names {
-		text := r.header.Get(name)
-		if seconds, err := strconv.ParseFloat(text, 64); err == nil && seconds >= 0 && seconds < 1e6 {
-			return time.Duration(seconds * float64(time.Second))
+		if wait, ok := waitOf(r.header.Get(rule.AfterHeader), unit, now); ok {
+			return wait
 		}
-		if at, err := http.ParseTime(text); err == nil && at.After(now) {
-			return at.Sub(now)
+	}
+	for _, name := range []string{"Retry-After", "X-Ratelimit-Retry"} {
+		if wait, ok := waitOf(r.header.Get(name), time.Second, now); ok {
+			return wait
 		}
 	}
 	return 0
+}
+
+// waitOf reads a wait that is told as a number of units or as a date.
+func waitOf(text string, unit time.Duration, now time.Time) (time.Duration, bool) {
+	if n, err := strconv.ParseFloat(text, 64); err == nil && n >= 0 && n < 1e6 {
+		return time.Duration(n * float64(unit)), true
+	}
+	if at, err := http.ParseTime(text); err == nil && at.After(now) {
+		return at.Sub(now), true
+	}
+	return 0, false
 }

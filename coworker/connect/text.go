@@ -34,7 +34,7 @@ func plain(value any) string {
 		return fmt.Sprint(v)
 	case json.Number:
 		return v.String()
-	case float64, int, int64:
+	case float64, int, int64, uint64: // the last three: of a file of the catalog
 		return strings.TrimSuffix(fmt.Sprint(v), ".0")
 	}
 	return ""
@@ -42,7 +42,7 @@ func plain(value any) string {
 
 func scalar(value any) bool {
 	switch value.(type) {
-	case string, bool, json.Number, float64, int, int64:
+	case string, bool, json.Number, float64, int, int64, uint64:
 		return true
 	}
 	return false

@@ -22,7 +22,7 @@ func (e *Engine) Test(ctx context.Context, k *Keeper, who coworker.Caller, o cow
 	}
 	c := service.Check
 	tester := &Engine{
-		catalog: e.catalog, clients: e.clients, cursors: e.cursors, now: e.now, sleep: e.sleep,
+		catalog: e.catalog, clients: e.clients, cursors: e.cursors, random: e.random, now: e.now, sleep: e.sleep,
 		tokens: tokens{of: map[string]*tokenOf{}}, paces: paces{of: map[string]*paceOf{}}, book: onlyBook{k, s},
 	}
 	answer, _, err := tester.Execute(ctx, coworker.Caller{Organization: o, Scopes: coworker.WriteTools, Class: coworker.ClassIrreversible},

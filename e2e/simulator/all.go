@@ -1,0 +1,10 @@
+package simulator
+
+// All makes every service that can be simulated.
+func All() []Service {
+	return []Service{
+		Wildberries(), Ozon(), YandexMarket(), Avito(),
+		Bitrix24(), OneC(), MoySklad(), AmoCRM(),
+		YandexDirect(), YandexMetrika(), DaData(),
+	}
+}
