@@ -64,8 +64,8 @@ type further struct {
 	asked   int // requests that come to the route
 }
 
-// A said is what the client heard.
-type said struct {
+// A reaction is what the client heard.
+type reaction struct {
 	OK    bool `json:"ok"`
 	Value struct {
 		Data    any
@@ -125,11 +125,11 @@ func TestConnectorsThroughOfficialClients(t *testing.T) {
 		if !ok {
 			t.Fatalf("nothing is done at %s", service.ID)
 		}
-		id := connected(t, base, acme.Key, services[service.ID].URL, service.ID, "main", service.Good)
+		id := joined(t, base, acme.Key, services[service.ID].URL, service.ID, "main", service.Good)
 		if status, body := asked(t, http.MethodPost, base+"/connections/"+id+"/check", acme.Key, ""); status != http.StatusOK {
 			t.Errorf("the check of %s: %d %s", service.ID, status, body)
 		}
-		connected(t, base, acme.Key, services[service.ID].URL, service.ID, "stale", service.Stale)
+		joined(t, base, acme.Key, services[service.ID].URL, service.ID, "stale", service.Stale)
 		threads[service.ID] = d.calls()
 	}
 	for id, results := range talked(t, map[string]any{
@@ -149,8 +149,8 @@ func TestConnectorsThroughOfficialClients(t *testing.T) {
 	t.Logf("%d services, %d calls, %d requests", len(services), calls, total)
 }
 
-// connected makes a connection through REST.
-func connected(t *testing.T, base, key, address, service, name string, c simulator.Credential) string {
+// joined makes a connection through REST.
+func joined(t *testing.T, base, key, address, service, name string, c simulator.Credential) string {
 	t.Helper()
 	facts := map[string]any{"service": service, "name": name, "fields": c.Fields, "base_url": address}
 	if c.Auth != "" {
@@ -191,7 +191,7 @@ func states(t *testing.T, base, key string) {
 }
 
 // talked runs the clients.
-func talked(t *testing.T, in map[string]any) map[string][]said {
+func talked(t *testing.T, in map[string]any) map[string][]reaction {
 	t.Helper()
 	text, err := json.Marshal(in)
 	if err != nil {
@@ -202,7 +202,7 @@ func talked(t *testing.T, in map[string]any) map[string][]said {
 	var errs bytes.Buffer
 	command.Stderr = &errs
 	out, err := command.Output()
-	results := map[string][]said{}
+	results := map[string][]reaction{}
 	if err == nil {
 		err = json.Unmarshal(out, &results)
 	}
@@ -242,9 +242,9 @@ func (d drive) calls() []map[string]any {
 
 // holds compares what was heard, and what came to the simulator, with what
 // was to be.
-func (d drive) holds(t *testing.T, results []said, s *simulator.Server) {
+func (d drive) holds(t *testing.T, results []reaction, s *simulator.Server) {
 	t.Helper()
-	next := func() said {
+	next := func() reaction {
 		if len(results) == 0 {
 			t.Fatal("an answer is missing")
 		}
@@ -252,7 +252,7 @@ func (d drive) holds(t *testing.T, results []said, s *simulator.Server) {
 		results = results[1:]
 		return r
 	}
-	wants := func(what string, code coworker.Code) said {
+	wants := func(what string, code coworker.Code) reaction {
 		t.Helper()
 		r := next()
 		if r.OK != (code == "") || r.Value.Code != string(code) {
