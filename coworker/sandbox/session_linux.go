@@ -23,9 +23,10 @@ type session struct {
 	s                 *Sandbox
 	user, name, label string
 	marks             []Mark
-	turn              chan struct{} // holds one token while somebody has the turn
-	waiting           int           // for the turn; under the lock of all sessions
-	ends              atomic.Int64  // nanoseconds of the epoch
+	turn              chan struct{}          // holds one token while somebody has the turn
+	waiting           int                    // for the turn; under the lock of all sessions
+	ends              atomic.Int64           // nanoseconds of the epoch
+	doom              atomic.Pointer[string] // why it is being ended by somebody who had not the turn
 
 	// Of whoever has the turn.
 	over           bool // there is no process any more
@@ -122,6 +123,9 @@ func (ses *session) wait(p *process) {
 // end ends the session for a reason. The turn is the caller's.
 func (ses *session) end(reason string) {
 	ses.over = true
+	if doom := ses.doom.Load(); doom != nil {
+		reason = *doom
+	}
 	s, p := ses.s, ses.running.Load()
 	s.sessions.mu.Lock()
 	if key := sessionKey(ses.user, ses.name); s.sessions.live[key] == ses {

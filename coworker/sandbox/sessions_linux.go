@@ -167,14 +167,23 @@ func (s *Sandbox) EndSessions(judge func(Live) string) {
 	s.forget()
 }
 
+// endWait is how long the end of a session waits for a call in it, which is
+// cut; one that still waits for a slot then ends with its server.
+const endWait = 5 * time.Second
+
 // endAll ends every session of a user, or of all; one at work is cut.
 func (s *Sandbox) endAll(user, reason string) {
 	for _, ses := range s.listSessions() {
 		if user != "" && ses.user != user {
 			continue
 		}
+		ses.doom.Store(&reason)
 		ses.kill()
-		ses.turn <- struct{}{}
+		select {
+		case ses.turn <- struct{}{}:
+		case <-time.After(endWait):
+			continue
+		}
 		if !ses.over {
 			ses.end(reason)
 		}
