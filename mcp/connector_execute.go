@@ -57,11 +57,10 @@ func connectorExecute(services *catalog.Catalog, engine *connect.Engine, keeper 
 			if engine == nil {
 				return nil, &coworker.Fault{Code: coworker.NotConnected, Hint: "this server keeps no connections", Details: map[string]string{"reason": "none"}}
 			}
-			rules, err := keeper.Settings(ctx, k.who)
-			if err != nil {
-				return nil, err
+			call.MustConfirm = func(ctx context.Context) (bool, error) {
+				rules, err := keeper.Settings(ctx, k.who)
+				return rules.MustConfirm, err
 			}
-			call.MustConfirm = rules.MustConfirm
 			answer, trace, err := engine.Execute(ctx, k.who, call)
 			k.row.change(func(row *coworker.Audit) {
 				row.Module, row.Method, row.Path, row.Class = trace.Module, trace.Method, trace.Path, coworker.Class(trace.Class)

@@ -108,9 +108,9 @@ type Call struct {
 	IdempotencyKey string
 	Confirm        bool
 	DryRun         bool
-	// MustConfirm is the organisation's word that what cannot be undone needs
-	// a confirmation.
-	MustConfirm bool
+	// MustConfirm reads whether the organisation wants what cannot be undone
+	// confirmed; it is asked about such calls alone. nil: it does not.
+	MustConfirm func(context.Context) (bool, error)
 	// NoConfirm refuses what cannot be undone even when it is confirmed: for
 	// callers that no person stands behind.
 	NoConfirm bool
@@ -202,7 +202,7 @@ func (x *execution) do(ctx context.Context) (*Answer, error) {
 	if err := x.who.MayExecute(service.ID, coworker.Class(x.class)); err != nil {
 		return nil, err
 	}
-	if err := x.confirmed(service); err != nil {
+	if err := x.confirmed(ctx, service); err != nil {
 		return nil, err
 	}
 	connection, err := x.book.Connection(ctx, x.who, service.ID, x.call.Connection)
@@ -298,11 +298,18 @@ func (x *execution) unknown(id string) error {
 }
 
 // confirmed holds calls that cannot be undone until somebody said so.
-func (x *execution) confirmed(service *catalog.Service) error {
+func (x *execution) confirmed(ctx context.Context, service *catalog.Service) error {
 	if x.class != catalog.Irreversible || x.call.DryRun {
 		return nil
 	}
-	if x.call.NoConfirm || x.call.MustConfirm && !x.call.Confirm {
+	wanted := x.call.NoConfirm
+	if !wanted && !x.call.Confirm && x.call.MustConfirm != nil {
+		var err error
+		if wanted, err = x.call.MustConfirm(ctx); err != nil {
+			return err
+		}
+	}
+	if wanted {
 		hint := "show this call to the person you work for; once they agree, repeat it with confirm: true"
 		if x.call.NoConfirm {
 			hint = "code cannot confirm for a person; make this call with connector_execute"

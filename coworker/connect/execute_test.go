@@ -1,6 +1,7 @@
 package connect_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -163,7 +164,7 @@ func TestAKeysClassAndListHold(t *testing.T) {
 func TestWhatCannotBeUndoneWaitsForAPerson(t *testing.T) {
 	t.Parallel()
 	b := open(t, say(200, `{}`))
-	call := connect.Call{Service: "bitrix24", Method: "crm.deal.delete", Body: map[string]any{"id": 1}, MustConfirm: true}
+	call := connect.Call{Service: "bitrix24", Method: "crm.deal.delete", Body: map[string]any{"id": 1}, MustConfirm: func(context.Context) (bool, error) { return true, nil }}
 	f := b.refused(call, coworker.ConfirmationRequired)
 	if !strings.Contains(asJSON(t, f.Details), "crm.deal.delete") {
 		t.Errorf("details %+v", f.Details)
@@ -172,7 +173,7 @@ func TestWhatCannotBeUndoneWaitsForAPerson(t *testing.T) {
 	b.do(call)
 	call.NoConfirm = true
 	b.refused(call, coworker.ConfirmationRequired)
-	call.MustConfirm, call.Confirm, call.NoConfirm = false, false, false
+	call.MustConfirm, call.Confirm, call.NoConfirm = nil, false, false
 	b.do(call)
 	if asked, _ := b.requests(); len(asked) != 2 {
 		t.Errorf("%d requests were sent", len(asked))
