@@ -64,8 +64,8 @@ func below(t *testing.T, root int) []int {
 
 // Attack: the server is killed while code runs that ignores every signal and
 // has left its session. Expectation: the code ends with it; the next server
-// removes what belonged to the run, and the home is as it was. `make chaos`
-// does this many times over.
+// removes what belonged to the run, and the home is as it was. Random moments
+// are in chaos_test.go.
 func TestAKilledServerLeavesNoRunBehind(t *testing.T) {
 	t.Parallel()
 	o := embedded(t)

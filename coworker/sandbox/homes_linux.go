@@ -151,7 +151,7 @@ func put(home *os.Root, uid int, f File) error {
 	// Written aside and moved: whatever is at the place, a link or a pipe that
 	// nobody reads, is replaced and never opened. Another run of the same user
 	// may be at work here.
-	aside := ".incoming-" + newID()
+	aside := incoming + newID()
 	to, err := home.OpenFile(aside, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
 	if err != nil {
 		return err
@@ -168,6 +168,30 @@ func put(home *os.Root, uid int, f File) error {
 		return errors.Join(err, home.Remove(aside))
 	}
 	return nil
+}
+
+const (
+	incoming    = ".incoming-"
+	incomingOld = time.Minute
+)
+
+// sweepIncoming removes inputs that a server did not live to move into place.
+// One that lives moves them in a moment.
+func (s *Sandbox) sweepIncoming(home *os.Root) {
+	folder, err := home.Open(".")
+	if err != nil {
+		return
+	}
+	defer func() { _ = folder.Close() }()
+	names, _ := folder.Readdirnames(int(s.limits.HomeFiles) + 1)
+	for _, name := range names {
+		if !strings.HasPrefix(name, incoming) || len(name) != len(incoming)+len(newID()) {
+			continue
+		}
+		if info, err := home.Lstat(name); err == nil && info.Mode().IsRegular() && time.Since(info.ModTime()) > incomingOld {
+			_ = home.Remove(name)
+		}
+	}
 }
 
 func own(home *os.Root, uid int, name string) error {

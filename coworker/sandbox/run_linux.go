@@ -56,6 +56,7 @@ func (s *Sandbox) run(ctx context.Context, job Job) (*Result, error) {
 
 // lay puts the inputs of a job into its home, and counts it.
 func (s *Sandbox) lay(home *os.Root, uid int, job Job) (census, error) {
+	s.sweepIncoming(home)
 	for _, f := range job.Files {
 		if err := put(home, uid, f); err != nil {
 			return census{}, invalid("files", "could not be put into the home")

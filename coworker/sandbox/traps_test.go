@@ -88,3 +88,24 @@ func TestWhatARunLeavesTrapsNobody(t *testing.T) {
 		}
 	})
 }
+
+// TestAnInputThatNobodyMovedGoes: a server that is killed between the writing of
+// an input and its moving leaves it under a name of its own.
+func TestAnInputThatNobodyMovedGoes(t *testing.T) {
+	t.Parallel()
+	s := open(t, nil)
+	r := run(t, s, "u", `
+import os, time
+for name, age in ((".incoming-0123456789abcdef", 100), (".incoming-0123456789abcde0", 0), (".incoming-mine", 100), ("kept", 100)):
+    open(name, "w").close()
+    os.utime(name, (time.time() - age,) * 2)
+os.mkdir(".incoming-0123456789abcde1")
+os.utime(".incoming-0123456789abcde1", (1, 1))`)
+	if r.ExitCode != 0 {
+		t.Fatal(r.Stderr.Text)
+	}
+	r = run(t, s, "u", "import os\nsorted(os.listdir())")
+	if r.Value != "['.incoming-0123456789abcde0', '.incoming-0123456789abcde1', '.incoming-mine', 'kept']" {
+		t.Error(r.Value)
+	}
+}
