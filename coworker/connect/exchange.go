@@ -62,14 +62,14 @@ func (x *execution) once(ctx context.Context, p *prepared, d *draft, refused str
 	x.trace.BytesOut += int64(len(body))
 	answer, err := x.clients(p.Networks, p.own).Do(request)
 	if err != nil {
-		return nil, "", x.again(0, nil, 0, time.Second), unreachable(err)
+		return x.unanswered(err)
 	}
 	defer func() { _ = answer.Body.Close() }()
 	raw, err := io.ReadAll(io.LimitReader(answer.Body, readMax+1))
 	x.trace.Status = answer.StatusCode
 	x.trace.BytesIn += int64(len(raw))
 	if err != nil {
-		return nil, "", x.again(0, nil, 0, time.Second), unreachable(err)
+		return x.unanswered(err)
 	}
 	if len(raw) > readMax {
 		return nil, "", never, &coworker.Fault{

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"time"
 
+	"innerloop/coworker"
 	"innerloop/coworker/catalog"
 )
 
@@ -81,6 +82,16 @@ func (x *execution) again(status int, rule *catalog.ErrorRule, told, usual time.
 		return time.Duration(rule.After)
 	}
 	return usual << (x.tried - 1)
+}
+
+// unanswered is the outcome of a try that the network ended. What may not be
+// called now may not be called in a second either.
+func (x *execution) unanswered(err error) (*reply, string, time.Duration, error) {
+	err = unreachable(err)
+	if f, ok := coworker.AsFault(err); !ok || !f.Retry {
+		return nil, "", never, err
+	}
+	return nil, "", x.again(0, nil, 0, time.Second), err
 }
 
 func retryAfter(r *reply, rule *catalog.ErrorRule, now time.Time) time.Duration {

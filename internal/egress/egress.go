@@ -142,12 +142,16 @@ var reserved = []netip.Prefix{
 	netip.MustParsePrefix("2001::/23"),
 	netip.MustParsePrefix("2001:db8::/32"),
 	netip.MustParsePrefix("2002::/16"),
-	netip.MustParsePrefix("fec0::/10"),
+	netip.MustParsePrefix("3fff::/20"),
 }
+
+// global is where every public IPv6 address lies (RFC 4291 section 2.4); the
+// rest is local, of a translator, or not given out.
+var global = netip.MustParsePrefix("2000::/3")
 
 func public(ip netip.Addr) bool {
 	ip = ip.Unmap()
-	if !ip.IsGlobalUnicast() || ip.IsPrivate() || ip.Zone() != "" {
+	if !ip.IsGlobalUnicast() || ip.IsPrivate() || ip.Zone() != "" || ip.Is6() && !global.Contains(ip) {
 		return false
 	}
 	for _, network := range reserved {
