@@ -53,8 +53,8 @@ var percents = regexp.MustCompile(`%[0-9A-F]{2}`)
 // spellings of a secret: in addresses, in JSON, in hex, and in base64 alone or
 // in the middle of something longer.
 func spellings(s string) []string {
-	all := []string{s, url.QueryEscape(s), url.PathEscape(s), awsEscape(s, false), hex.EncodeToString([]byte(s)), strings.ToUpper(hex.EncodeToString([]byte(s)))}
-	for _, one := range all[1:4] {
+	all := []string{s, url.QueryEscape(s), url.PathEscape(s), awsEscape(s, false), awsEscape(s, true), hex.EncodeToString([]byte(s)), strings.ToUpper(hex.EncodeToString([]byte(s)))}
+	for _, one := range all[1:5] {
 		all = append(all, percents.ReplaceAllStringFunc(one, strings.ToLower))
 	}
 	for _, escape := range []bool{false, true} {

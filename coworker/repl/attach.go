@@ -21,12 +21,15 @@ const (
 // attach adds the files that were asked for, and pictures that the run drew.
 func (r *REPL) attach(who coworker.Caller, asked []string, result *sandbox.Result, answer *Answer, redact func(string) string) {
 	left := int64(attachTotal)
-	add := func(name string) bool {
+	add := func(name string, asked bool) bool {
 		body, err := r.o.Sandbox.ReadFile(string(who.User), name, min(attachBytes, left))
 		if err != nil {
 			return false
 		}
 		a := Attachment{Path: name, Body: body, Image: picture(body)}
+		if a.Image == "" && !asked {
+			return false
+		}
 		if a.Image == "" && utf8.Valid(body) && !bytes.ContainsRune(body, 0) {
 			a.Text, a.Body = true, []byte(redact(string(body)))
 		}
@@ -36,13 +39,13 @@ func (r *REPL) attach(who coworker.Caller, asked []string, result *sandbox.Resul
 	}
 	given := map[string]bool{}
 	for _, name := range asked {
-		if given[name] = true; !add(name) {
+		if given[name] = true; !add(name, true) {
 			answer.NotReturned = append(answer.NotReturned, redact(name))
 		}
 	}
 	plots := 0
 	for _, c := range result.Changed {
-		if plots < plotsMax && !c.Removed && !given[c.Path] && strings.EqualFold(path.Ext(c.Path), ".png") && add(c.Path) {
+		if plots < plotsMax && !c.Removed && !given[c.Path] && strings.EqualFold(path.Ext(c.Path), ".png") && add(c.Path, false) {
 			plots++
 		}
 	}

@@ -32,12 +32,14 @@ print('used', os.environ['WILDBERRIES_API_KEY'])`;
 const brokered = `
 import coworker
 warehouses = coworker.call('wildberries', 'GET', '/api/v3/warehouses', module='marketplace')['data']`;
+const chart = '89504e470d0a1a0a' + '00'.repeat(8);
 const work = `
 import sys
 sys.path.insert(0, '/mnt/skills/month-end/scripts')
 import total
 text = total.table(warehouses, '/mnt/memory/lists/prices.csv')
 open('totals.csv', 'w').write(text)
+open('chart.png', 'wb').write(bytes.fromhex('${chart}'))
 text`;
 
 for (const [generation, make] of Object.entries(generations)) {
@@ -73,7 +75,10 @@ for (const [generation, make] of Object.entries(generations)) {
 		assert.equal(answer.state, 'fresh');
 		if (lent) assert.match(answer.stdout, /^used \S+\n$/);
 		const { resource } = content.find((item) => item.type === 'resource');
-		assert.equal(resource.text, 'North,70\nSouth,88\n');
+		assert.deepEqual({ ...resource }, { uri: 'file:///home/user/totals.csv', mimeType: 'text/csv', text: 'North,70\nSouth,88\n' });
+		const image = content.find((item) => item.type === 'image');
+		assert.equal(image.mimeType, 'image/png');
+		assert.equal(Buffer.from(image.data, 'base64').toString('hex'), chart);
 	});
 	await step(says(`the credential is ${lent ? '' : 'not '}in the sandbox`), async () => {
 		const { result } = await asked('repl_execute', { code: environment, services: ['wildberries'] });
