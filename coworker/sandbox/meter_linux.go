@@ -18,7 +18,7 @@ const tick = 10 * time.Millisecond
 // kernel's own limit counts the whole life of a process, and cannot be raised
 // again for its next job.
 type meter struct {
-	pid  int
+	of   *process
 	mu   sync.Mutex
 	from map[int]time.Duration
 	all  time.Duration // when it was made
@@ -26,9 +26,9 @@ type meter struct {
 	peak int64 // bytes, of the largest process so far
 }
 
-func newMeter(pid int) *meter {
-	m := &meter{pid: pid, from: map[int]time.Duration{}}
-	for id, r := range processesBelow(pid) {
+func newMeter(of *process) *meter {
+	m := &meter{of: of, from: map[int]time.Duration{}}
+	for id, r := range of.rows() {
 		m.from[id] = r.cpu
 		m.all += r.cpu + r.gone
 	}
@@ -51,7 +51,7 @@ func meterStop(most time.Duration) *Stop {
 }
 
 func (m *meter) read() map[int]processRow {
-	rows := processesBelow(m.pid)
+	rows := m.of.rows()
 	var all time.Duration
 	for _, r := range rows {
 		all += r.cpu + r.gone
@@ -60,7 +60,9 @@ func (m *meter) read() map[int]processRow {
 	defer m.mu.Unlock()
 	m.now = max(m.now, all)
 	for id := range rows {
-		m.peak = max(m.peak, highWater(id))
+		if id != m.of.cmd.Process.Pid { // the cell's own
+			m.peak = max(m.peak, highWater(id))
+		}
 	}
 	return rows
 }
@@ -69,6 +71,30 @@ func (m *meter) used() time.Duration {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.now - m.all
+}
+
+// rows are the processes of a run, the cell's own among them.
+func (p *process) rows() map[int]processRow {
+	if p.group.version == 0 {
+		return processesBelow(p.cmd.Process.Pid)
+	}
+	rows := map[int]processRow{}
+	for _, pid := range p.members() {
+		if row, ok := readProcess("/proc/" + strconv.Itoa(pid) + "/stat"); ok {
+			rows[pid] = row
+		}
+	}
+	return rows
+}
+
+// dead tells whether nothing is left but the cell's own process, if that.
+func (p *process) dead() bool {
+	for pid, row := range p.rows() {
+		if pid != p.cmd.Process.Pid && !row.ended {
+			return false
+		}
+	}
+	return true
 }
 
 // highWater is the most resident memory a process has had, in bytes.

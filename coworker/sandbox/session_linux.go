@@ -64,7 +64,7 @@ func (ses *session) outdated(wish *Session) string {
 		return LostReset
 	case ses.s.now().UnixNano() > ses.ends.Load():
 		return LostExpired
-	case len(p.ended) > 0:
+	case p.dead():
 		return LostExited
 	case ses.channel.unread():
 		return LostBroken
@@ -222,7 +222,7 @@ func (ses *session) call(p *process) *process {
 // it has.
 func (ses *session) exchange(ctx context.Context, p, c *process, home *os.Root, job Job) (*Result, string, error) {
 	l := &ses.s.limits
-	meter := newMeter(p.cmd.Process.Pid)
+	meter := newMeter(c)
 	c.spent = func() *Stop { return meter.over(l.CPU) }
 	ses.before, ses.deaths = ses.deaths, 0
 	_, _ = p.life.Write([]byte{cell.LifeContinue}) // or it has ended, which shows

@@ -376,4 +376,51 @@ func TestCallsOfASessionComeOneByOne(t *testing.T) {
 	all.Wait()
 	r, _ := in(t, s, "a", "n")
 	wantState(t, r, "5", sandbox.Kept, "")
+	// One at work and four that wait are all there may be.
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	refused := make(chan error, 6)
+	for range 6 {
+		all.Go(func() {
+			_, err := s.Run(ctx, sandbox.Job{User: "u", Code: "import time\ntime.sleep(60)", Session: &sandbox.Session{Name: "a"}})
+			refused <- err
+		})
+	}
+	var stop *sandbox.Stop
+	if err := <-refused; !errors.As(err, &stop) || stop.Reason != sandbox.Busy {
+		t.Errorf("the sixth: %v", err)
+	}
+	cancel()
+	all.Wait()
+	for range 5 {
+		if err := <-refused; !errors.Is(err, context.Canceled) {
+			t.Errorf("one that was given up: %v", err)
+		}
+	}
+}
+
+// TestAProcessThatLeavesOnItsOwnIsMissed: a thread ends the process once the
+// call that it was started in has its answer.
+func TestAProcessThatLeavesOnItsOwnIsMissed(t *testing.T) {
+	t.Parallel()
+	s := open(t, nil)
+	for range 3 {
+		_, _ = in(t, s, "a", "import os, sys, threading\nmain = threading.get_ident()\nx = 1")
+		_, _ = in(t, s, "a", `
+def leave():
+    while sys._current_frames()[main].f_code.co_name != 'take': pass
+    os._exit(0)
+threading.Thread(target=leave).start()`)
+		var r *sandbox.Result
+		for range 100 { // it may be held up for some calls more
+			if r, _ = in(t, s, "a", "'x' in globals()"); r.State.Word != sandbox.Kept {
+				break
+			}
+			wantState(t, r, "True", sandbox.Kept, "")
+		}
+		if r.State.Word != sandbox.Lost || r.State.Reason != sandbox.LostExited || r.Value == "True" {
+			t.Fatalf("%+v", r)
+		}
+		_, _ = in(t, s, "a", "import os\nos._exit(0)")
+	}
 }

@@ -82,6 +82,30 @@ type processRow struct {
 	parent    int
 	resident  int64         // bytes
 	cpu, gone time.Duration // of itself, and of its children that it has waited for
+	ended     bool          // and not waited for
+}
+
+// readProcess reads a process's row.
+func readProcess(name string) (processRow, bool) {
+	raw, err := os.ReadFile(name)
+	if err != nil {
+		return processRow{}, false
+	}
+	// The second field is a name in parentheses that may hold anything.
+	end := bytes.LastIndexByte(raw, ')')
+	fields := bytes.Fields(raw[end+1:])
+	if end < 0 || len(fields) < 22 {
+		return processRow{}, false
+	}
+	parent, _ := strconv.Atoi(string(fields[1]))
+	pages, _ := strconv.ParseInt(string(fields[21]), 10, 64)
+	times := [4]time.Duration{} // user and system, its own and of those that are gone
+	for i := range times {
+		n, _ := strconv.ParseInt(string(fields[11+i]), 10, 64)
+		times[i] = time.Duration(n) * tick
+	}
+	state := fields[0][0]
+	return processRow{parent, pages * int64(os.Getpagesize()), times[0] + times[1], times[2] + times[3], state == 'Z' || state == 'X'}, true
 }
 
 // processesBelow finds a process and all that descend from it.
@@ -92,25 +116,10 @@ func processesBelow(pid int) map[int]processRow {
 		return nil
 	}
 	for _, name := range names {
-		raw, err := os.ReadFile(name)
-		if err != nil {
-			continue
-		}
 		id, _ := strconv.Atoi(filepath.Base(filepath.Dir(name)))
-		// The second field is a name in parentheses that may hold anything.
-		end := bytes.LastIndexByte(raw, ')')
-		fields := bytes.Fields(raw[end+1:])
-		if end < 0 || len(fields) < 22 {
-			continue
+		if row, ok := readProcess(name); ok {
+			rows[id] = row
 		}
-		parent, _ := strconv.Atoi(string(fields[1]))
-		pages, _ := strconv.ParseInt(string(fields[21]), 10, 64)
-		times := [4]time.Duration{} // user and system, its own and of those that are gone
-		for i := range times {
-			n, _ := strconv.ParseInt(string(fields[11+i]), 10, 64)
-			times[i] = time.Duration(n) * tick
-		}
-		rows[id] = processRow{parent, pages * int64(os.Getpagesize()), times[0] + times[1], times[2] + times[3]}
 	}
 	below := func(id int) bool {
 		for range len(rows) {
