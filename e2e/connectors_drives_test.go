@@ -18,7 +18,7 @@ type object = map[string]any
 // drives says what is done at each service.
 func drives() map[string]drive {
 	all := map[string]drive{}
-	for _, part := range []map[string]drive{marketplaceDrives(), businessDrives(), tradeDrives(), yandexDrives()} {
+	for _, part := range []map[string]drive{marketplaceDrives(), businessDrives(), tradeDrives(), yandexDrives(), messengerDrives(), globalDrives()} {
 		for id, d := range part {
 			all[id] = d
 		}

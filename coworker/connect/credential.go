@@ -205,7 +205,9 @@ func (p *prepared) signAWS(r *http.Request, body []byte, now time.Time) error {
 		headers.WriteString(name + ":" + value + "\n")
 	}
 	signed := strings.Join(names, ";")
-	r.URL.RawQuery = awsQuery(r.URL.Query()) // sent as it is signed
+	// Both are sent as they are signed: not every store encodes a path anew.
+	r.URL.RawQuery = awsQuery(r.URL.Query())
+	r.URL.RawPath = awsEscape(r.URL.Path, true)
 	canonical := strings.Join([]string{
 		r.Method, awsPath(r.URL.Path, service), r.URL.RawQuery, headers.String(), signed, hex.EncodeToString(sum[:]),
 	}, "\n")

@@ -6,5 +6,6 @@ func All() []Service {
 		Wildberries(), Ozon(), YandexMarket(), Avito(),
 		Bitrix24(), OneC(), MoySklad(), AmoCRM(),
 		YandexDirect(), YandexMetrika(), DaData(),
+		TelegramBot(), Slack(), GitHub(), Notion(), Stripe(), S3(),
 	}
 }

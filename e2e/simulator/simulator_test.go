@@ -30,7 +30,7 @@ func TestStrict(t *testing.T) {
 				}
 				closed++
 				method, place, _ := strings.Cut(route.Call, " ")
-				r, err := http.NewRequestWithContext(t.Context(), method, s.URL+"/"+strings.ReplaceAll(place, "*", "x"), nil)
+				r, err := http.NewRequestWithContext(t.Context(), method, s.URL+"/"+strings.ReplaceAll(strings.TrimPrefix(place, "/"), "*", "x"), nil)
 				if err != nil {
 					t.Fatal(err)
 				}
