@@ -240,12 +240,13 @@ type besieged struct {
 	*program.Server
 	*rogue
 	organization
+	options program.Options
 }
 
 func besiege(t *testing.T) besieged {
 	t.Helper()
 	o := embedded(t)
-	b := besieged{Server: serve(t, o), rogue: newRogue(t), organization: found(t, o)}
+	b := besieged{Server: serve(t, o), rogue: newRogue(t), organization: found(t, o), options: o}
 	admitLoopback(t, o, b.organization)
 	connected(t, b.Server, b.organization, map[string]any{"service": "github", "base_url": b.rogue.URL, "fields": map[string]string{"token": rogueToken}})
 	return b
