@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"innerloop/coworker/connect"
 )
@@ -122,4 +123,16 @@ x = 1`
 		t.Errorf("%+v", r)
 	}
 	inSession(t, origin, other, "import os\nos._exit(4)", `,"session":"a"`).want(t, "exit", "", "lost", "exited")
+	// A key that is revoked takes its session along, though nobody calls.
+	inSession(t, origin, other, "x = 1", `,"session":"a"`).want(t, "anew", "", "lost", "exited")
+	execute(t, s, "key", "revoke", second["key_id"].(string))
+	for deadline := time.Now().Add(time.Minute); ; {
+		if runs := decode(t, execute(t, s, "sandbox", "ps", "--json").out)["runs"].([]any); len(runs) == 0 {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("a session outlives its key")
+		}
+	}
+	inSession(t, origin, key, gone, `,"session":"a"`).want(t, "after the revocation", "False", "lost", "key revoked")
 }

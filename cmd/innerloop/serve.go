@@ -83,6 +83,7 @@ func serve(ctx context.Context, c Config, s surroundings, migrate bool) (err err
 	working, stop := context.WithCancel(ctx)
 	var chores sync.WaitGroup
 	chores.Go(func() { doChores(working, log, h.journal.Chores, h.toolbox.Chores, h.python.Chores) })
+	chores.Go(func() { endSessions(working, h.python) })
 	chores.Go(func() { buildIndex(working, h.journal, log) })
 	chores.Go(func() { tellHub(working, server) })
 	chores.Go(func() { h.webhook.run(working) })

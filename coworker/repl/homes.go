@@ -20,7 +20,7 @@ func (r *REPL) Chores(ctx context.Context) error {
 	if r.o.Sandbox == nil {
 		return nil
 	}
-	r.endSessions(ctx)
+	r.EndSessions(ctx)
 	users, err := r.o.Sandbox.Users()
 	if err != nil {
 		return fmt.Errorf("list homes: %w", err)

@@ -70,8 +70,12 @@ func digest(lines []string) string {
 	return hex.EncodeToString(sum.Sum(nil))
 }
 
-// endSessions ends those that are due or may not live on.
-func (r *REPL) endSessions(ctx context.Context) {
+// EndSessions ends those that are due or may not live on, as Chores does. It is
+// quick, and meant to be called every few seconds.
+func (r *REPL) EndSessions(ctx context.Context) {
+	if r.o.Sandbox == nil {
+		return
+	}
 	r.o.Sandbox.EndSessions(func(live sandbox.Live) string { return r.judge(ctx, live) })
 }
 

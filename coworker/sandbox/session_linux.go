@@ -282,6 +282,10 @@ func (ses *session) ended(result *Result) (*Result, string, error) {
 		result.ExitCode = 128 + status.Signal
 	}
 	l := &ses.s.limits
+	if doom := ses.doom.Load(); doom != nil && !known {
+		result.ExitCode = 128 + int(syscall.SIGKILL)
+		return result, *doom, nil
+	}
 	switch killed := !known || status.Signal == int(syscall.SIGKILL); {
 	case status.Signal == int(syscall.SIGXCPU):
 		why := meterStop(l.CPU)

@@ -214,6 +214,34 @@ func TestACallerWhoLeavesEndsTheCallAndItsSession(t *testing.T) {
 	}
 }
 
+// TestASessionAtWorkIsCutForAReason and for none other.
+func TestASessionAtWorkIsCutForAReason(t *testing.T) {
+	t.Parallel()
+	s := open(t, nil)
+	_, _ = in(t, s, "a", "x = 1")
+	done := make(chan *sandbox.Result)
+	go func() {
+		r, err := s.Run(t.Context(), sandbox.Job{User: "u", Code: "print('before', flush=True)\nopen('begun', 'w').close()\nimport time\ntime.sleep(60)", Session: &sandbox.Session{Name: "a"}})
+		if err != nil {
+			t.Error(err)
+		}
+		done <- r
+	}()
+	for {
+		if _, err := s.ReadFile("u", "begun", 1); err == nil {
+			break
+		}
+		s.EndSessions(func(sandbox.Live) string { return "" })
+	}
+	s.EndSessions(func(sandbox.Live) string { return "key revoked" })
+	r := <-done
+	if r == nil || r.State.Word != sandbox.Lost || r.State.Reason != "key revoked" || r.Stdout.Text != "before\n" || r.ExitCode != 137 {
+		t.Errorf("%+v", r)
+	}
+	r, _ = in(t, s, "a", "'x' in globals()")
+	wantState(t, r, "False", sandbox.Lost, "key revoked")
+}
+
 func TestSessionsMakeRoomForNewerOnes(t *testing.T) {
 	t.Parallel()
 	s, dir := openIn(t, t.TempDir(), func(o *sandbox.Options) { o.Sessions, o.SessionsPerUser = 3, 2 })

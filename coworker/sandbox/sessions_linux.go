@@ -147,10 +147,14 @@ func (s *Sandbox) Session(user, name string) (Live, bool) {
 }
 
 // EndSessions ends the sessions that are due, and those for which judge gives a
-// reason. One that is at work is left until the next time.
+// reason. One that is at work is not due; for a reason its call is cut.
 func (s *Sandbox) EndSessions(judge func(Live) string) {
 	for _, ses := range s.listSessions() {
 		if !ses.try() {
+			if reason := judge(ses.live()); reason != "" {
+				ses.doom.Store(&reason)
+				ses.kill()
+			}
 			continue
 		}
 		if !ses.over {
