@@ -272,3 +272,32 @@ func TestWhatIsShownOfAMemoryIsBounded(t *testing.T) {
 		t.Errorf("bytes: %s, %d left out", *a.Result, a.MemoryLeft)
 	}
 }
+
+// Attack: a key loses read:data while a session of it is shown the memory.
+// Expectation: the next call finds a new process, which is shown none.
+func TestASessionLosesTheMemoryWithTheRightToReadIt(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, nil)
+	k, secret := w.Key(w.acme, coworker.NewKey{Scopes: coworker.WriteTools | coworker.ReadData})
+	who := w.Caller(secret)
+	w.keep(who, "note", "of then")
+	const look = "import os\nos.path.exists('/mnt/memory') and open('/mnt/memory/note').read()"
+	inSession := func(who coworker.Caller, want, state string) {
+		t.Helper()
+		if a := w.ran(who, repl.Request{Session: "a", Code: look}); a.Result == nil || *a.Result != want || a.State != state {
+			t.Errorf("%+v", a)
+		}
+	}
+	inSession(who, "'of then'", "fresh")
+	// A session keeps what it was shown when it began.
+	w.keep(who, "note", "of now")
+	inSession(who, "'of then'", "kept")
+	if a := w.ran(who, repl.Request{Code: look}); *a.Result != "'of now'" {
+		t.Errorf("beside the session: %+v", a)
+	}
+	scopes := coworker.WriteTools
+	if _, err := w.UpdateKey(t.Context(), coworker.Operator(), w.acme.Organization.ID, k.ID, coworker.Change{Scopes: &scopes}); err != nil {
+		t.Fatal(err)
+	}
+	inSession(w.Caller(secret), "False", "lost")
+}
