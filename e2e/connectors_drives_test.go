@@ -86,7 +86,7 @@ func businessDrives() map[string]drive {
 			busy:  on{bitrix("crm.contact.list"), remote("webhook", "crm.contact.list", object{})},
 			more: []further{
 				// The method's running time is used up: a repeat would be useless.
-				{on: on{bitrix("crm.item.list"), remote("webhook", "crm.item.list", object{"entityTypeId": 2})}, want: coworker.UpstreamError, asked: 1},
+				{on: on{bitrix("crm.item.list"), remote("webhook", "crm.item.list", object{"entityTypeId": 2})}, want: coworker.UpstreamError, asked: 1, tells: `"upstream_code":"OPERATION_TIME_LIMIT"`},
 			},
 		},
 		"onec": {

@@ -41,6 +41,10 @@ func globalDrives() map[string]drive {
 			fails: on{"POST " + github + "/repos/*/*/labels", rest("api", "POST", "/repos/acme/shop/labels").with("body", object{"color": "ff0000"})},
 			code:  "missing_field",
 			busy:  on{"GET " + github + "/search/issues", rest("api", "GET", "/search/issues").with("query", object{"q": "is:open"})},
+			more: []further{
+				// Too long a wait is told, not waited for.
+				{on: on{"GET " + github + "/search/repositories", rest("api", "GET", "/search/repositories").with("query", object{"q": "innerloop"})}, want: coworker.UpstreamError, asked: 1, tells: `"retry_after_ms":60000`},
+			},
 		},
 		"notion": {
 			list:  on{"POST " + notion + "/search", rest("api", "POST", "/search").with("body", object{"page_size": 2})},

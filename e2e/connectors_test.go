@@ -43,7 +43,6 @@ type drive struct {
 	code      string // the service's own word for that
 	bare      bool   // it is told with the body alone
 	busy      on
-	told      bool           // the wait is too long, so it is told
 	stale     on             // with the credential that is no longer taken; the busy call when not given
 	lapses    int            // tokens that end on the way
 	counts    map[string]int // further routes and the requests that come to them
@@ -61,7 +60,8 @@ type further struct {
 	on
 	want    coworker.Code // "" for success
 	retries int
-	asked   int // requests that come to the route
+	asked   int    // requests that come to the route
+	tells   string // in the details of a refusal
 }
 
 // A reaction is what the client heard.
@@ -314,12 +314,7 @@ func (d drive) holds(t *testing.T, results []reaction, s *simulator.Server) {
 		t.Errorf("refused: may be repeated as it is: %s", failed.Value.Details)
 	}
 	count("refused", d.fails, 1)
-	if d.told {
-		waits := wants("too many", coworker.UpstreamError)
-		if !waits.Value.Retry || !strings.Contains(string(waits.Value.Details), `"retry_after_ms":`) {
-			t.Errorf("too many: %s", waits.Value.Details)
-		}
-	} else if waited := wants("too many", ""); waited.Value.Retries != 1 {
+	if waited := wants("too many", ""); waited.Value.Retries != 1 {
 		t.Errorf("too many: %d retries", waited.Value.Retries)
 	}
 	for range 2 {
@@ -327,15 +322,14 @@ func (d drive) holds(t *testing.T, results []reaction, s *simulator.Server) {
 			t.Errorf("the stale credential: %s", gone.Value.Details)
 		}
 	}
-	busy := 2
-	if d.told {
-		busy = 1
-	}
-	count("too many", d.busy, busy)
+	count("too many", d.busy, 2)
 	for _, one := range d.more {
 		r := wants(one.route, one.want)
 		if r.Value.Retries != one.retries {
 			t.Errorf("%s: %d retries, want %d", one.route, r.Value.Retries, one.retries)
+		}
+		if !strings.Contains(string(r.Value.Details), one.tells) {
+			t.Errorf("%s: %s does not tell %s", one.route, r.Value.Details, one.tells)
 		}
 		count(one.route, one.on, one.asked)
 	}

@@ -39,6 +39,7 @@ func GitHub() Service {
 				return says(200, page, "Link", `<`+next+`>; rel="next", <`+next+`&last>; rel="last"`)
 			})},
 			{Call: "GET " + host + "search/issues", Busy: 1, Answer: fixed(200, map[string]any{"total_count": 0, "items": []any{}})},
+			{Call: "GET " + host + "search/repositories", Answer: fixed(403, map[string]any{"message": "API rate limit exceeded for user ID 1."}, "Retry-After", "60", "X-RateLimit-Remaining", "0")},
 			{Call: "POST " + host + "repos/*/*/labels", Type: jsonType, Answer: func(r *Request) Reply {
 				if r.text("name") == "" {
 					return r.Refuse(BadValue)

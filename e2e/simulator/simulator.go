@@ -97,12 +97,13 @@ type Server struct {
 
 	mu      sync.Mutex
 	asked   map[string]int
+	soon    map[string]int // requests that were to be answered
 	refused map[Trouble]int
 }
 
 // Start serves a service until Close.
 func Start(s Service) *Server {
-	server := &Server{service: &s, asked: map[string]int{}, refused: map[Trouble]int{}}
+	server := &Server{service: &s, asked: map[string]int{}, soon: map[string]int{}, refused: map[Trouble]int{}}
 	server.http = httptest.NewServer(http.HandlerFunc(server.serve))
 	server.URL = server.http.URL
 	return server
@@ -182,10 +183,18 @@ func (s *Server) judge(r *Request) (call string, reply Reply) {
 	if trouble := r.read(route.Type); trouble != "" {
 		return call, r.Refuse(trouble)
 	}
-	if s.Count(call) < route.Busy {
+	if s.hurried(route) {
 		return call, r.Refuse(TooMany)
 	}
 	return call, route.Answer(r)
+}
+
+// hurried tells whether a request comes too soon.
+func (s *Server) hurried(route Route) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.soon[route.Call]++
+	return s.soon[route.Call] <= route.Busy
 }
 
 // fits tells whether a route is a request's, with or without the method.
