@@ -118,7 +118,6 @@ func openOut(t *testing.T, of map[string][]string) (*bench, *names) {
 }
 
 var (
-	elsewhere  = []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")} // admits no target
 	everywhere = []netip.Prefix{netip.MustParsePrefix("0.0.0.0/0"), netip.MustParsePrefix("::/0")}
 	beside     = []netip.Prefix{netip.MustParsePrefix("127.0.0.2/32")}
 )
