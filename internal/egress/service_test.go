@@ -171,8 +171,8 @@ func TestAnAdmittedNetworkOpensItsOwnAddressAlone(t *testing.T) {
 	}
 }
 
-// TestTheEnvironmentNamesNoProxy. The variables are read once in a process by
-// net/http, so the transport is looked at by what it does not do.
+// TestTheEnvironmentNamesNoProxy. Go never sends loopback addresses to a proxy,
+// so the service has a name that leads here.
 func TestTheEnvironmentNamesNoProxy(t *testing.T) {
 	var asked atomic.Int64
 	proxy := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked.Add(1) }))
@@ -182,8 +182,17 @@ func TestTheEnvironmentNamesNoProxy(t *testing.T) {
 	}
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	t.Cleanup(server.Close)
-	s := egress.NewService(egress.ServiceOptions{Own: server.URL, Networks: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}})
-	if err := call(s, server.URL); err != nil || asked.Load() != 0 {
+	w := &world{asked: map[string]int{}, names: map[string][]string{"shop.example": {"127.0.0.1"}}}
+	own := strings.Replace(server.URL, "127.0.0.1", "shop.example", 1)
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, own, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p, err := http.ProxyFromEnvironment(r); p == nil || err != nil {
+		t.Fatalf("nobody would be sent to the proxy: %v", err)
+	}
+	s := egress.NewService(egress.ServiceOptions{Own: own, Networks: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, Lookup: w.lookup})
+	if err := call(s, own); err != nil || asked.Load() != 0 {
 		t.Errorf("%v, the proxy was asked %d times", err, asked.Load())
 	}
 }
