@@ -180,6 +180,8 @@ func TestTheEnvironmentNamesNoProxy(t *testing.T) {
 	for _, name := range []string{"HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy", "ALL_PROXY"} {
 		t.Setenv(name, proxy.URL)
 	}
+	t.Setenv("NO_PROXY", "")
+	t.Setenv("no_proxy", "")
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	t.Cleanup(server.Close)
 	w := &world{asked: map[string]int{}, names: map[string][]string{"shop.example": {"127.0.0.1"}}}
