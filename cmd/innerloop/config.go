@@ -36,7 +36,7 @@ type Config struct {
 	Training                                 bool            // crawlers that train models may come
 	HubURL                                   string          // of a WebSub hub, or empty
 	ReportWebhook                            string          // told of new reports, or empty
-	Sandbox                                  string          // auto, native or off
+	Sandbox                                  string          // auto, native, bwrap, runsc or off
 	SandboxPackages                          string          // a folder of Python packages, or empty
 	SandboxSessions, SandboxSessionsPerUser  int             // that may live at a time
 	Limits                                   *limit.Settings // nil: off
@@ -89,7 +89,7 @@ func (s *settings) all() Config {
 	c.Training = s.choice("training-crawlers", "refuse", "what robots.txt tells crawlers that gather texts to train models with", "refuse", "allow") == "allow"
 	c.HubURL = s.hub("hub-url", "`URL` of a WebSub hub that is told of new entries and named in feeds; empty means none", c.PublicURL)
 	c.ReportWebhook = s.webhookAddress("report-webhook", "address that is told of new reports by a form with report_id, entry_id, reason and reported_at; https, or this machine")
-	c.Sandbox = s.choice("sandbox", "auto", "what runs code of assistants", "auto", "native", "off")
+	c.Sandbox = s.choice("sandbox", "auto", "what runs code of assistants", "auto", "native", "bwrap", "runsc", "off")
 	c.SandboxPackages = s.text("sandbox-packages", "", "`FOLDER` of Python packages that code may import, readable by everybody; empty means what the system has")
 	c.SandboxSessions = s.count("sandbox-sessions", 8, 0, 1000, "`NUMBER` of Python sessions that may live at a time, each with the memory of a run; 0 means that none are offered")
 	c.SandboxSessionsPerUser = s.count("sandbox-sessions-per-user", 2, 1, 100, "`NUMBER` of them that one user may have")

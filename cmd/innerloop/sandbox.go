@@ -51,7 +51,7 @@ func (h *house) repl(ctx context.Context, c Config, engine *connect.Engine, keep
 			return nil, err
 		}
 		if h.cells, err = sandbox.New(ctx, sandbox.Options{
-			Dir: sandboxDir(c), Packages: packages, Homes: homes, Try: strings.Fields(repl.Packages), Slots: 2 * runtime.NumCPU(),
+			Driver: sandboxDriver(c), Dir: sandboxDir(c), Packages: packages, Homes: homes, Try: strings.Fields(repl.Packages), Slots: 2 * runtime.NumCPU(),
 			Sessions: sessions, SessionsPerUser: c.SandboxSessionsPerUser, Logger: log,
 		}); err != nil {
 			return nil, err
@@ -61,6 +61,14 @@ func (h *house) repl(ctx context.Context, c Config, engine *connect.Engine, keep
 		Sandbox: h.cells, Coworker: h.toolbox, Engine: engine, Rules: keeper, Memory: files, Skills: shelf, Logger: log, Now: time.Now,
 		Roads: func(networks []netip.Prefix, own string) repl.Road { return h.ways.For(networks, own) },
 	})
+}
+
+// sandboxDriver is what was asked for by name, or our own.
+func sandboxDriver(c Config) sandbox.Driver {
+	if c.Sandbox == "auto" {
+		return sandbox.Native
+	}
+	return sandbox.Driver(c.Sandbox)
 }
 
 // instanceID is a name for a database that has none yet.
@@ -86,7 +94,7 @@ func tellSandbox(log *slog.Logger, c Config, f repl.Facts) {
 		log.Info("sandbox off")
 	case f.Status.Available:
 		log.Info("sandbox ready", "driver", f.Status.Driver, "memory bound by", f.Status.Memory, "python", f.Status.Python, "packages", strings.Join(f.Packages, ", "))
-	case c.Sandbox == "native": // asked for by name; the sandbox itself has warned
+	case c.Sandbox != "auto": // asked for by name; the sandbox itself has warned
 		log.Error("INNERLOOP_SANDBOX asks for a sandbox that this machine does not give", "step", f.Status.Failed)
 	}
 }

@@ -9,6 +9,9 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
+
+	"innerloop/coworker/sandbox"
 )
 
 // prelude gives an attack its tools. An attack prints BROKEN and what it got;
@@ -54,43 +57,25 @@ func calls() string {
 `
 }
 
-// TestAttacksAreHeld tries what a hostile program would. %PID is the server's
-// process, %PORT a listener of its on loopback, %SOCK an abstract socket.
-func TestAttacksAreHeld(t *testing.T) {
-	t.Parallel()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = listener.Close() })
-	abstract := fmt.Sprintf("innerloop-test-%d", os.Getpid())
-	socket, err := net.Listen("unix", "@"+abstract)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = socket.Close() })
-	_, port, _ := net.SplitHostPort(listener.Addr().String())
-	s, dir := openIn(t, t.TempDir(), nil)
-	run(t, s, "neighbour", "open('theirs.txt', 'w').write('private')")
-	fill := strings.NewReplacer("%PID", fmt.Sprint(os.Getpid()), "%PORT", port, "%SOCK", abstract, "%DIR", dir)
-
-	for name, code := range map[string]string{
-		"files of the host": `
+// attacks are what a hostile program would try. %PID is the server's process,
+// %PORT a listener of its on loopback, %SOCK an abstract socket.
+var attacks = map[string]string{
+	"files of the host": `
 for p in ["/etc/shadow", "/root", "%DIR", "%DIR/homes/neighbour", "/home/neighbour", "/var/log", "/etc/hostname", "/sys", "/boot", "/run", "/mnt/memory"]:
     refused(p, lambda: os.stat(p))`,
-		"other homes through the parent": `
+	"other homes through the parent": `
 print("BROKEN", os.listdir("..")) if os.listdir("..") != ["user"] else None`,
-		"environment of any process": `
+	"environment of any process": `
 for pid in [p for p in os.listdir("/proc") if p.isdigit()]:
     try:
         text = open(f"/proc/{pid}/environ").read()
     except OSError:
         continue
     if "` + secret + `" in text or "PLANTED" in text: print("BROKEN", pid)`,
-		"the first process is closed": `
+	"the first process is closed": `
 for f in ["environ", "mem", "maps", "root", "cwd", "exe", "fd"]:
     refused(f, lambda: (os.listdir if f == "fd" else os.readlink if f in ("root", "cwd", "exe") else lambda p: open(p, "rb").read(1))("/proc/1/" + f))`,
-		"processes of the host": `
+	"processes of the host": `
 seen = [p for p in os.listdir("/proc") if p.isdigit()]
 if len(seen) > 3: print("BROKEN", seen)
 refused("kill", lambda: os.kill(%PID, 9)) if %PID > 40 else None
@@ -99,23 +84,23 @@ for n in range(1, 65):
     try: os.kill(1, n)
     except OSError: pass
 time.sleep(0.2)`,
-		"descriptors left open": `
+	"descriptors left open": `
 seen = sorted(int(f) for f in os.listdir("/proc/self/fd"))
 if [f for f in seen if f > 6]: print("BROKEN", seen)
 if os.readlink("/proc/self/fd/0") != "/dev/null": print("BROKEN", os.readlink("/proc/self/fd/0"))`,
-		"writing where only reading is meant": `
+	"writing where only reading is meant": `
 for p in ["/x", "/usr/x", "/usr/bin/x", "/etc/x", "/dev/x", "/bin/x", "/mnt/x", "/home/x", "/proc/x"]:
     refused(p, lambda: open(p, "w"))
 refused("passwd", lambda: open("/etc/passwd", "a"))`,
-		"kernel settings": `
+	"kernel settings": `
 for p in ["/proc/sysrq-trigger", "/proc/sys/kernel/core_pattern", "/proc/sys/kernel/hostname", "/proc/sys/vm/overcommit_memory", "/proc/1/oom_score_adj"]:
     refused(p, lambda: os.write(os.open(p, os.O_WRONLY), b"1"))
 for p in ["/dev/mem", "/dev/kmsg", "/dev/sda", "/dev/vda", "/dev/fuse", "/dev/tty", "/dev/ptmx"]:
     refused(p, lambda: os.stat(p))`,
-		"mounts": `
+	"mounts": `
 for n in ["mount", "umount2", "pivot_root", "chroot", "mount_setattr", "open_tree", "move_mount", "fsopen", "fspick"]:
     denied(n, N[n], 0, 0, 0, 0, 0)`,
-		"new namespaces": `
+	"new namespaces": `
 for flag in [0x10000000, 0x20000, 0x40000000, 0x20000000, 0x8000000, 0x4000000, 0x2000000, 0x80]:
     denied("unshare", N["unshare"], flag)
     got, e = call(N["clone"], flag | 17, 0, 0, 0, 0)
@@ -126,35 +111,35 @@ args = (ctypes.c_uint64 * 8)(0x10000000, 0, 0, 0, 17)
 got, e = call(N["clone3"], ctypes.byref(args), 64)
 if got == 0: os._exit(0)
 if e != errno.ENOSYS: print("BROKEN clone3", got, e)`,
-		"other processes' memory": `
+	"other processes' memory": `
 for n in ["ptrace", "process_vm_readv", "process_vm_writev", "kcmp", "pidfd_getfd"]:
     denied(n, N[n], 16, os.getppid(), 0, 0, 0, 0)`,
-		"kernel interfaces": `
+	"kernel interfaces": `
 for n in ["keyctl", "add_key", "request_key", "bpf", "io_uring_setup", "userfaultfd", "perf_event_open", "fanotify_init", "lookup_dcookie"]:
     denied(n, N[n], 0, 0, 0, 0, 0)`,
-		"the whole machine": `
+	"the whole machine": `
 for n in ["init_module", "finit_module", "delete_module", "kexec_load", "reboot", "swapon", "swapoff", "settimeofday", "clock_settime",
           "sethostname", "setdomainname", "quotactl", "acct", "syslog", "vhangup"]:
     denied(n, N[n], 0, 0, 0, 0, 0)`,
-		"files by handle": `
+	"files by handle": `
 for n in ["open_by_handle_at", "name_to_handle_at"]:
     denied(n, N[n], 0, 0, 0, 0, 0)`,
-		"another filter or personality": `
+	"another filter or personality": `
 denied("seccomp", N["seccomp"], 1, 0, 0)
 denied("personality", N["personality"], 0x0040000)`,
-		"memory placement": `
+	"memory placement": `
 for n in ["mbind", "migrate_pages", "move_pages"]:
     denied(n, N[n], 0, 0, 0, 0, 0, 0)`,
-		"devices": `
+	"devices": `
 denied("block", N["mknodat"], -100, b"disk", 0o60666, 0xfe00)
 denied("char", N["mknodat"], -100, b"mem", 0o20666, 0x101)`,
-		"becoming somebody else": `
+	"becoming somebody else": `
 for do in [lambda: os.setuid(0), lambda: os.setgid(0), lambda: os.setresuid(0, 0, 0), lambda: os.setgroups([0])]:
     refused("set ids", do)
 status = open("/proc/self/status").read()
 for line in ["CapEff:\t0000000000000000", "CapPrm:\t0000000000000000", "CapBnd:\t0000000000000000", "CapAmb:\t0000000000000000", "NoNewPrivs:\t1", "Seccomp:\t2"]:
     if line not in status: print("BROKEN", line)`,
-		"programs that change the user": `
+	"programs that change the user": `
 import shutil, subprocess
 for p in ["su", "mount", "passwd", "newgrp", "chfn", "sudo"]:
     if shutil.which(p):
@@ -162,13 +147,13 @@ for p in ["su", "mount", "passwd", "newgrp", "chfn", "sudo"]:
         if "uid=0" in r.stdout: print("BROKEN", p)
 shutil.copy("/usr/bin/id", "me"); os.chmod("me", 0o4755)
 if "euid=0" in subprocess.run(["./me"], capture_output=True, text=True).stdout: print("BROKEN setuid")`,
-		"raising the limits": `
+	"raising the limits": `
 import resource
 for r in [resource.RLIMIT_AS, resource.RLIMIT_NPROC, resource.RLIMIT_CPU, resource.RLIMIT_FSIZE, resource.RLIMIT_NOFILE, resource.RLIMIT_CORE]:
     hard = resource.getrlimit(r)[1]
     refused("rlimit", lambda: resource.setrlimit(r, (hard + 1, hard + 1)), ValueError)
 refused("nice", lambda: os.nice(-20))`,
-		"the network": `
+	"the network": `
 import socket
 def to(family, address, kind=socket.SOCK_STREAM):
     s = socket.socket(family, kind); s.settimeout(2); s.connect(address)
@@ -178,11 +163,11 @@ refused("v6", lambda: to(socket.AF_INET6, ("2606:4700:4700::1111", 443)))
 refused("udp", lambda: to(socket.AF_INET, ("8.8.8.8", 53), socket.SOCK_DGRAM))
 refused("abstract", lambda: to(socket.AF_UNIX, "\0%SOCK"))
 refused("names", lambda: socket.getaddrinfo("example.org", 443))`,
-		"other kinds of sockets": `
+	"other kinds of sockets": `
 import socket
 for family, kind, proto in [(socket.AF_NETLINK, socket.SOCK_RAW, 0), (socket.AF_PACKET, socket.SOCK_RAW, 3), (socket.AF_INET, socket.SOCK_RAW, 1), (40, socket.SOCK_STREAM, 0), (38, 5, 0), (16, 3, 16)]:
     refused((family, kind), lambda: socket.socket(family, kind, proto))`,
-		"scratch space": `
+	"scratch space": `
 def fill(p, size):
     with open(p, "wb") as f:
         for _ in range(size >> 20): f.write(b"x" * (1 << 20))
@@ -195,12 +180,12 @@ refused("tmp", many)
 for i in range(8):
     if os.path.exists(f"/tmp/{i}"): os.remove(f"/tmp/{i}")
 refused("shm", lambda: fill("/dev/shm/x", 12 << 20))`,
-		"files without number in scratch space": `
+	"files without number in scratch space": `
 def many():
     for i in range(20000): open(f"/tmp/f{i}", "w").close()
 refused("inodes", many)
 if len(os.listdir("/tmp")) > 4200: print("BROKEN", len(os.listdir("/tmp")))`,
-		"fork bomb": `
+	"fork bomb": `
 import time
 children = 0
 try:
@@ -210,7 +195,7 @@ try:
 except OSError as e:
     if e.errno != errno.EAGAIN: print("BROKEN", e)
 if children > 32: print("BROKEN", children)`,
-		"thread bomb": `
+	"thread bomb": `
 import threading, time
 started = 0
 try:
@@ -219,31 +204,69 @@ try:
 except RuntimeError: pass
 if started > 32: print("BROKEN", started)
 sys.stdout.flush(); os._exit(0)`,
-		"more memory than there may be": `
+	"more memory than there may be": `
 try:
     x = bytearray(10 << 30)
     print("BROKEN")
 except MemoryError: pass`,
-		"links out of the home": `
+	"links out of the home": `
 refused("hard link", lambda: os.link("/usr/bin/id", "id"))
 os.symlink("/etc/shadow", "l")
 refused("through a link", lambda: open("l").read())
 os.remove("l")`,
-		"terminal of the server": `
+	"terminal of the server": `
 import fcntl, termios
 for fd in (0, 1, 2): refused("tiocsti", lambda: fcntl.ioctl(fd, termios.TIOCSTI, b"x"))
 refused("tty", lambda: open("/dev/tty"))`,
-		"open files without number": `
+	"open files without number": `
 kept = []
 def many():
     for _ in range(1000): kept.append(open("/dev/null"))
 refused("files", many)
 if len(kept) > 256: print("BROKEN", len(kept))`,
-		"control groups": `
+	"control groups": `
 refused("cgroup", lambda: os.listdir("/sys/fs/cgroup"))
 with open("/proc/self/cgroup") as f:
     if "innerloop" in f.read(): print("BROKEN the run sees where it is")`,
-	} {
+}
+
+// beyondBubblewrap are attacks that bubblewrap does not hold as our own driver
+// does: it cannot bound the number of files in scratch space, and its first
+// process is seen, though not looked into, and can be made the first to go when
+// memory runs out.
+var beyondBubblewrap = map[string]bool{
+	"files without number in scratch space": true,
+	"the first process is closed":           true,
+	"kernel settings":                       true,
+}
+
+func TestAttacksAreHeld(t *testing.T) {
+	t.Parallel()
+	s, dir := openIn(t, t.TempDir(), nil)
+	attack(t, s, dir, nil)
+}
+
+func attack(t *testing.T, s *sandbox.Sandbox, dir string, except map[string]bool) {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = listener.Close() })
+	abstract := fmt.Sprintf("innerloop-test-%d-%d", os.Getpid(), time.Now().UnixNano())
+	socket, err := net.Listen("unix", "@"+abstract)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = socket.Close() })
+	_, port, _ := net.SplitHostPort(listener.Addr().String())
+	run(t, s, "neighbour", "open('theirs.txt', 'w').write('private')")
+	fill := strings.NewReplacer("%PID", fmt.Sprint(os.Getpid()), "%PORT", port, "%SOCK", abstract, "%DIR", dir)
+
+	for name, code := range attacks {
+		if except[name] {
+			continue
+		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := run(t, s, "mallory", prelude+calls()+fill.Replace(code))

@@ -89,7 +89,7 @@ func openIn(t *testing.T, dir string, change func(*sandbox.Options)) (*sandbox.S
 	}
 	t.Cleanup(s.Close)
 	if status := s.Status(); !status.Available {
-		t.Fatalf("this machine gives no sandbox: %s: %s", status.Failed, status.Cause)
+		t.Fatalf("this machine gives no sandbox: %+v", status)
 	}
 	return s, o.Dir
 }

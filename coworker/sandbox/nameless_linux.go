@@ -23,7 +23,8 @@ func (p *process) nameless(home *os.Root) int64 {
 	}
 	device := info.Sys().(*syscall.Stat_t).Dev
 	held := map[uint64]int64{} // by inode
-	for _, pid := range p.members() {
+	p.seen = p.members()
+	for _, pid := range p.seen {
 		folder := "/proc/" + strconv.Itoa(pid)
 		open, err := os.ReadDir(folder + "/fd")
 		if err != nil {

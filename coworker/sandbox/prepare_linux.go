@@ -29,6 +29,14 @@ func (s *Sandbox) prepare(ctx context.Context, try []string) {
 		fail("find the Python interpreter", err)
 		return
 	}
+	if err := s.findTool(); err != nil {
+		fail("find "+string(s.driver), err)
+		return
+	}
+	if s.driver == Runsc {
+		fail("drive runsc", errors.New("this version knows how to drive native and bwrap alone"))
+		return
+	}
 	var err error
 	if s.filter, err = newFilter(); err != nil {
 		fail("filter system calls", err)
@@ -53,7 +61,7 @@ func (s *Sandbox) prepare(ctx context.Context, try []string) {
 	}
 	switch {
 	case len(said) > 0: // it runs, whatever became of a package
-		s.status = Status{Available: true, Driver: "native", Memory: s.groups.name(), Python: said[0], Packages: said[1:]}
+		s.status = Status{Available: true, Driver: string(s.driver), Memory: s.groups.name(), Python: said[0], Packages: said[1:]}
 		if err != nil || result.ExitCode != 0 {
 			s.log.Warn("the sandbox did not try all packages")
 		}

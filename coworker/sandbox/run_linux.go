@@ -123,6 +123,7 @@ type process struct {
 	stopped         chan struct{}
 	reasons         chan Stop // the first is why it was ended
 	watching        chan struct{}
+	seen            []int // its processes when they were last looked at; whoever watches has it
 	answered, ended chan []byte
 	spent           func() *Stop // more to look at while it runs, or nil
 }
@@ -197,6 +198,9 @@ func (s *Sandbox) start(uid int, job Job) (_ *process, err error) {
 		Stdout: p.stdout, Stderr: p.stderr, ExtraFiles: inside.files, WaitDelay: time.Second,
 		SysProcAttr: attributes(uid),
 	}
+	if s.driver == Bwrap {
+		p.cmd.Args, p.cmd.SysProcAttr = []string{cell.NameStage}, staged()
+	}
 	if job.lasting != nil {
 		p.cmd.Stdout, p.cmd.Stderr = job.lasting.stdout, job.lasting.stderr
 	}
@@ -213,7 +217,7 @@ func (s *Sandbox) start(uid int, job Job) (_ *process, err error) {
 		return nil, err
 	}
 	go func() { p.ended <- readAll(p.status, 64<<10) }()
-	if err := json.NewEncoder(config).Encode(s.config(p.id, job)); err != nil {
+	if err := json.NewEncoder(config).Encode(s.config(p.id, uid, job)); err != nil {
 		p.abandon()
 		return nil, fmt.Errorf("configure a run: %w", err)
 	}
@@ -250,9 +254,12 @@ func gid(uid int) int {
 }
 
 // config describes the cell of a job.
-func (s *Sandbox) config(id string, job Job) cell.Config {
+func (s *Sandbox) config(id string, uid int, job Job) cell.Config {
 	l := &s.limits
 	c := cell.Config{Hostname: "sandbox", Dir: "/home/user"}
+	if s.driver == Bwrap {
+		c.Bubble = &cell.Bubble{Path: s.tool, UID: uid}
+	}
 	add := func(kind cell.Kind, source, target, data string, readOnly bool) {
 		c.Mounts = append(c.Mounts, cell.Mount{Kind: kind, Source: source, Target: target, Data: data, ReadOnly: readOnly})
 	}
@@ -375,6 +382,11 @@ func (p *process) finish(ctx context.Context) (*Result, error) {
 		return nil, &Stop{Reason: OverLimit, Limit: "cpu", Allowed: l.CPU.Milliseconds(), Hint: "the run used more processor time than it may", Partial: result}
 	case memory && (!known || status.Signal == int(syscall.SIGKILL)):
 		return nil, &Stop{Reason: OverLimit, Limit: "memory", Allowed: l.Memory, Hint: "the run used more memory than it may", Partial: result}
+	case !known && p.s.driver == Bwrap && !p.s.status.Available:
+		return nil, p.s.failed("start bwrap", errors.New(p.stderr.output().Text))
+	case !known && p.s.driver == Bwrap:
+		result.ExitCode = 128 + int(syscall.SIGKILL) // inside, what waits for the program can be killed by it
+		return result, nil
 	case !known:
 		return nil, errors.New("a run ended without a word")
 	}
@@ -410,6 +422,7 @@ func (p *process) tidy() {
 	if p.way != nil {
 		p.way.close()
 	}
+	p.settleGroup()
 	if err := p.group.remove(); err != nil {
 		p.s.log.Warn("a control group of a run stays", "error", err.Error())
 	}

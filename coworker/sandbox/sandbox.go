@@ -58,7 +58,10 @@ type Options struct {
 	Homes string
 	// Try are modules of Python that New tries to import; Status.Packages tells
 	// what came of it.
-	Try    []string
+	Try []string
+	// Driver is what holds the runs; "" means Native. One that the machine does
+	// not give is never replaced by another.
+	Driver Driver
 	Limits Limits // zero: DefaultLimits
 	// FirstUID is where the user ids of homes begin when the server is root;
 	// 0 means 700,000,000.
@@ -76,10 +79,22 @@ type Options struct {
 	Logger                    *slog.Logger
 }
 
+// A Driver is what keeps runs apart from the machine.
+type Driver string
+
+// The drivers.
+const (
+	Native Driver = "native" // namespaces of our own
+	Bwrap  Driver = "bwrap"  // bubblewrap's, with our limits and filter inside
+	Runsc  Driver = "runsc"  // gVisor; not driven yet: chosen, it is refused
+)
+
 // A Sandbox runs jobs. It is safe for concurrent use.
 type Sandbox struct {
 	dir      string
 	python   string
+	driver   Driver
+	tool     string // program of a driver that is not our own
 	packages string
 	own      string // the folder of homes, below dir
 	limits   Limits
@@ -103,7 +118,7 @@ type Sandbox struct {
 // Status says what the sandbox found when it started.
 type Status struct {
 	Available bool   `json:"available"`
-	Driver    string `json:"driver"` // "native", or "" when there is none
+	Driver    string `json:"driver"` // a Driver, or "" when there is none
 	Memory    string `json:"memory"` // how memory of a whole run is bounded: "cgroup v2", "cgroup v1" or "watchdog"
 	Python    string `json:"python"` // version of the interpreter
 	// Packages are name and version of what of Options.Try can be imported.
@@ -233,6 +248,9 @@ func New(ctx context.Context, o Options) (*Sandbox, error) {
 		s.sessionsMax = 8
 	}
 	s.sessions.live = map[string]*session{}
+	if s.driver = o.Driver; s.driver == "" {
+		s.driver = Native
+	}
 	if s.python == "" {
 		s.python = "/usr/bin/python3"
 	}

@@ -1,6 +1,7 @@
 package cell
 
 const (
-	sysSeccomp   = 317
-	sysPrlimit64 = 302
+	sysMemfdCreate = 319
+	sysSeccomp     = 317
+	sysPrlimit64   = 302
 )

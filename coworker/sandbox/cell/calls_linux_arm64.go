@@ -1,6 +1,7 @@
 package cell
 
 const (
-	sysSeccomp   = 277
-	sysPrlimit64 = 261
+	sysMemfdCreate = 279
+	sysSeccomp     = 277
+	sysPrlimit64   = 261
 )

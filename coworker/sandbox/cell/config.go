@@ -1,8 +1,12 @@
 package cell
 
-// NameInit is the name under which the program is started again, its only
-// argument.
-const NameInit = "innerloop-cell-init"
+// Names under which the program is started again, as its only argument: to be
+// the first process; to become bubblewrap; and by bubblewrap, by its path inside.
+const (
+	NameInit  = "innerloop-cell-init"
+	NameStage = "innerloop-cell-stage"
+	NameInner = "/innerloop-cell"
+)
 
 // The descriptors of the first process, beside the three standard ones.
 const (
@@ -29,6 +33,13 @@ type Config struct {
 	Hostname string
 	Dir      string // working directory of the program
 	Limit    Limit
+	Bubble   *Bubble // set for bubblewrap
+}
+
+// A Bubble says how bubblewrap is started.
+type Bubble struct {
+	Path string
+	UID  int // as root: who it runs as
 }
 
 // A Kind of mount.

@@ -18,8 +18,13 @@ func init() {
 	if len(os.Args) != 1 {
 		return
 	}
-	if os.Args[0] == NameInit {
+	switch os.Args[0] {
+	case NameInit:
 		os.Exit(first())
+	case NameStage:
+		os.Exit(stage())
+	case NameInner:
+		os.Exit(inner())
 	}
 }
 
@@ -66,6 +71,11 @@ func first() int {
 	if err == nil {
 		err = run(&c, &status)
 	}
+	return report(status, err)
+}
+
+// report tells the server how it went.
+func report(status Status, err error) int {
 	if err != nil {
 		status.Failed, status.Cause = "start", err.Error()
 		if s, ok := err.(*stepError); ok { //nolint:errorlint // made here

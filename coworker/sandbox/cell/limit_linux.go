@@ -3,7 +3,9 @@
 package cell
 
 import (
+	"os"
 	"runtime"
+	"strconv"
 	"syscall"
 	"unsafe"
 )
@@ -74,8 +76,8 @@ func newBirth(l *Limit, says int) (*birth, error) {
 	// The program is an ordinary user whom this process stands over.
 	b.maps = []idMap{
 		{[]byte("/proc/self/setgroups\x00"), []byte("deny")},
-		{[]byte("/proc/self/uid_map\x00"), []byte("1000 0 1")},
-		{[]byte("/proc/self/gid_map\x00"), []byte("1000 0 1")},
+		{[]byte("/proc/self/uid_map\x00"), []byte("1000 " + strconv.Itoa(os.Getuid()) + " 1")},
+		{[]byte("/proc/self/gid_map\x00"), []byte("1000 " + strconv.Itoa(os.Getgid()) + " 1")},
 	}
 	b.early = []resourceLimit{
 		{rlimitCPU, syscall.Rlimit{Cur: l.CPUSeconds, Max: l.CPUSeconds + 1}}, // first a signal that can be told from a kill
@@ -104,18 +106,18 @@ func (b *birth) fork() (int, syscall.Errno) {
 	syscall.RawSyscall6(syscall.SYS_RT_SIGPROCMASK, setMask, uintptr(unsafe.Pointer(&b.all)), uintptr(unsafe.Pointer(&b.was)), 8, 0, 0)
 	pid, _, e := syscall.RawSyscall6(syscall.SYS_CLONE, syscall.CLONE_NEWUSER|uintptr(syscall.SIGCHLD), 0, 0, 0, 0, 0)
 	if e == 0 && pid == 0 {
-		b.become()
+		b.takeOver()
 	}
 	syscall.RawSyscall6(syscall.SYS_RT_SIGPROCMASK, setMask, uintptr(unsafe.Pointer(&b.was)), 0, 8, 0, 0)
 	runtime.KeepAlive(b)
 	return int(pid), e
 }
 
-// become does not return.
+// takeOver does not return.
 //
 //go:norace
 //go:nosplit
-func (b *birth) become() {
+func (b *birth) takeOver() {
 	failed := b.prepare()
 	if failed == 0 {
 		syscall.RawSyscall(syscall.SYS_EXECVE, uintptr(unsafe.Pointer(b.name)),
@@ -160,6 +162,11 @@ func (b *birth) prepare() byte {
 	}
 	if _, _, e := syscall.RawSyscall(syscall.SYS_PRCTL, prSetPdeathsig, uintptr(syscall.SIGKILL), 0); e != 0 {
 		return stepSession
+	}
+	// What cannot be looked into may not name its user either. There is nobody to
+	// look yet, and the program starts with memory of its own.
+	if _, _, e := syscall.RawSyscall(syscall.SYS_PRCTL, prSetDumpable, 1, 0); e != 0 {
+		return stepMaps
 	}
 	for i := range b.maps {
 		if !b.maps[i].write() {
