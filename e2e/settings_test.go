@@ -1,6 +1,8 @@
 package e2e
 
 import (
+	"archive/zip"
+	"bytes"
 	"os"
 	"testing"
 )
@@ -18,5 +20,29 @@ func TestSettingsInABrowser(t *testing.T) {
 	o := embedded(t)
 	server := serve(t, o)
 	org := found(t, o)
-	node(t, "settings.mjs", map[string]any{"url": server.URL, "key": org.Key, "screenshots": os.Getenv("INNERLOOP_SCREENSHOT")})
+	node(t, "settings.mjs", map[string]any{"url": server.URL, "key": org.Key, "archive": skillArchive(t), "screenshots": os.Getenv("INNERLOOP_SCREENSHOT")})
+}
+
+// skillArchive is a small skill as an admin would send it; JSON carries it in
+// base64.
+func skillArchive(t *testing.T) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	w := zip.NewWriter(&b)
+	for path, text := range map[string]string{
+		"month-end/SKILL.md": "---\nname: month-end\ndescription: Closes a month. Use when the month ends.\nmetadata:\n  service: bitrix24\n---\n\n# Month end\n\nCount twice.\n",
+		"month-end/references/a-rather-long-name-of-a-file-with-nothing-in-it.md": "a note",
+	} {
+		part, err := w.Create(path)
+		if err == nil {
+			_, err = part.Write([]byte(text))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
 }

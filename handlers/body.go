@@ -16,15 +16,17 @@ import (
 // bodyLimits bounds request bodies by path, the first row that fits counts
 // (docs/http.md). It is asked when the headers are in, so a body that says
 // it is larger is never read (intake.go).
-var bodyLimits = []struct {
-	path  string // itself and everything below
-	bytes int
-}{
+var bodyLimits = append(uploadLimits(), []bodyRow{
 	{"/v1/agents", 2048},
 	{"/v1", 256 << 10},
 	{"/mcp", 1 << 20},
 	{"/a2a", 512 << 10},
 	{memoryPath, memory.FileMax},
+}...)
+
+type bodyRow struct {
+	path  string // itself and everything below
+	bytes int
 }
 
 // otherBody bounds every other path.

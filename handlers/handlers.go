@@ -17,6 +17,7 @@ import (
 	"innerloop/coworker"
 	"innerloop/coworker/connect"
 	"innerloop/coworker/memory"
+	"innerloop/coworker/skills"
 	"innerloop/internal/discovery"
 	"innerloop/internal/limit"
 	"innerloop/journal"
@@ -53,6 +54,7 @@ type Options struct {
 	Keeper         *connect.Keeper
 	Engine         *connect.Engine
 	Memory         *memory.Memory // files of its users; nil: their paths are unknown
+	Skills         *skills.Shelf  // of organisations; nil: there are no pages of them
 	ServerName     string
 	Origins        discovery.Origins
 	AllowedOrigins []string // beside our own, for calls from browsers
@@ -110,6 +112,7 @@ type Server struct {
 	coworker *coworker.Coworker
 	memory   *memory.Memory
 	keeper   *connect.Keeper
+	shelf    *skills.Shelf
 	engine   *connect.Engine
 	info     validated // the body of /api/v1/mcp/info
 	origins  discovery.Origins
@@ -163,7 +166,7 @@ func New(o Options) (*Server, error) {
 	if s.document, err = openAPIJSON(o.Origins); err != nil {
 		return nil, err
 	}
-	s.memory = o.Memory
+	s.memory, s.shelf = o.Memory, o.Skills
 	if s.coworker = o.Coworker; s.coworker != nil {
 		s.keeper, s.engine = o.Keeper, o.Engine
 		if (s.keeper == nil) != (s.engine == nil) {

@@ -12,6 +12,7 @@ import (
 	"innerloop/coworker/catalog"
 	"innerloop/coworker/connect"
 	"innerloop/coworker/coworkertest"
+	"innerloop/coworker/skills"
 	"innerloop/handlers"
 	"innerloop/internal/discovery"
 	"innerloop/internal/limit"
@@ -26,6 +27,7 @@ type office struct {
 	org    coworker.Founding
 	keeper *connect.Keeper
 	engine *connect.Engine
+	shelf  *skills.Shelf
 }
 
 func openOffice(t *testing.T, change ...func(*handlers.Options)) *office {
@@ -39,12 +41,13 @@ func openOffice(t *testing.T, change ...func(*handlers.Options)) *office {
 	origins := discovery.Origins{Web: origin, API: origin, Gateway: origin}
 	o.keeper, o.engine = connections(t, o.C, services)
 	files := o.Memory()
+	o.shelf = o.Skills(services)
 	tools, err := mcp.New(mcp.Options{Journal: j.Journal, Coworker: o.C.Coworker, Catalog: services, Memory: files, Origins: origins, ServerName: "innerloop", Version: "test"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	o.door = openOn(t, j, append([]func(*handlers.Options){func(options *handlers.Options) {
-		options.Memory = files
+		options.Memory, options.Skills = files, o.shelf
 		options.Keeper, options.Engine = o.keeper, o.engine
 		options.Tools, options.Coworker, options.ServerName, options.Limits = tools, o.C.Coworker, "innerloop", limit.Defaults()
 	}}, change...)...)

@@ -53,6 +53,8 @@ func (s *Server) settingsRoutes() {
 			form(service+"/:connection/remove", settings.ConnectionsPath, s.removeConnectionForm)
 		}
 
+		s.shelfRoutes(prefix)
+
 		page(settings.AuditPath, settings.AuditPath, s.auditPage)
 		page(settings.CSVPath, settings.AuditPath, s.auditCSV)
 
@@ -110,6 +112,11 @@ func (s *Server) atDesk(section string, show func(*desk) error) fiber.Handler {
 // of another site in three ways: a browser tells it in Origin, the cookie is
 // SameSite=Strict, and the token of the session is in our forms alone.
 func (s *Server) byForm(section string, act func(*desk, url.Values) error) fiber.Handler {
+	return s.posted(section, formValues, act)
+}
+
+// posted is byForm for a form that is read in some way.
+func (s *Server) posted(section string, read func(*fiber.Ctx) (url.Values, error), act func(*desk, url.Values) error) fiber.Handler {
 	return func(c *fiber.Ctx) error {
 		ctx, cancel := work()
 		defer cancel()
@@ -130,7 +137,7 @@ func (s *Server) byForm(section string, act func(*desk, url.Values) error) fiber
 		if err != nil {
 			return s.settled(c, err)
 		}
-		values, err := formValues(c)
+		values, err := read(c)
 		if err != nil {
 			return s.settled(c, err)
 		}
@@ -157,8 +164,16 @@ func (s *Server) deskOf(ctx context.Context, c *fiber.Ctx, way passage, section 
 		return nil, err
 	}
 	lang, path := locale.FromPath(rawPath(c))
-	f := settings.Frame{Lang: lang, Path: path, Section: section, Organization: o.Name, CSRF: token.CSRF(), Connections: s.keeper != nil, Done: lang.SettingsMessages().Done[string(c.Context().QueryArgs().Peek("done"))]}
+	f := settings.Frame{Lang: lang, Path: path, Section: section, Organization: o.Name, CSRF: token.CSRF(), Connections: s.keeper != nil, Files: s.memory != nil, Skills: s.shelf != nil, Done: doneWords(lang, string(c.Context().QueryArgs().Peek("done")))}
 	return &desk{Ctx: c, ctx: ctx, who: who, frame: f, secure: way.secure}, nil
+}
+
+// doneWords say what was just done, by the word in the address.
+func doneWords(lang locale.Lang, word string) string {
+	if said, ok := lang.ShelfMessages().Done[word]; ok {
+		return said
+	}
+	return lang.SettingsMessages().Done[word]
 }
 
 var errSignedOut = coworker.NoCaller(coworker.ReasonMissing, "sign in")

@@ -95,6 +95,16 @@ func (c Coworker) SkillFile(ctx context.Context, o coworker.OrganizationID, id, 
 WHERE f.organization_id = ? AND f.skill_id = ? AND f.path = ? AND s.enabled = ?`, string(o), id, path, true)
 }
 
+// KeptFile returns a file of a skill, enabled or not.
+func (c Coworker) KeptFile(ctx context.Context, o coworker.OrganizationID, id, path string) (skills.File, error) {
+	return only(c.s.read, ctx, "read kept skill file", func(rows *sql.Rows) (f skills.File, err error) {
+		var sum []byte
+		err = rows.Scan(&f.Path, &f.Size, &sum, &f.Content)
+		copy(f.Sum[:], sum)
+		return f, err
+	}, `SELECT path, size, sha256, content FROM skill_files WHERE organization_id = ? AND skill_id = ? AND path = ?`, string(o), id, path)
+}
+
 // SkillFolder returns files of an enabled skill in one query. A skill without
 // such files is one row that names none.
 func (c Coworker) SkillFolder(ctx context.Context, o coworker.OrganizationID, id, folder string) ([]skills.File, error) {

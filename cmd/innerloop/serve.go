@@ -126,7 +126,7 @@ func (h *house) server(ctx context.Context, c Config, address string, log *slog.
 	}
 	h.webhook = newWebhook(c, log)
 	server, err := handlers.New(handlers.Options{
-		Coworker: h.toolbox, Memory: files, Keeper: keeper, Engine: engine, ServerName: c.ServerName,
+		Coworker: h.toolbox, Memory: files, Skills: shelf, Keeper: keeper, Engine: engine, ServerName: c.ServerName,
 		Journal: h.journal, Tools: tools, Documents: documents, Origins: origins, AllowedOrigins: c.AllowedOrigins, Ready: h.ready,
 		Sandbox: sandboxHealth(c, h.python.Facts().Status), SecurityContact: c.SecurityContact, Training: c.Training, Hub: hub(c), Reported: h.webhook.tell, Limits: c.Limits, TrustedProxies: c.TrustedProxies,
 		Logger: log, Now: time.Now, Random: rand.Reader, Build: build() + " " + commit,

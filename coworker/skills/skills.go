@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -80,6 +81,8 @@ type Store interface {
 	Skills(ctx context.Context, o coworker.OrganizationID) ([]Skill, error)
 	// SkillFile returns a file of an enabled skill.
 	SkillFile(ctx context.Context, o coworker.OrganizationID, id, path string) (File, error)
+	// KeptFile returns a file of a skill, be it enabled or not.
+	KeptFile(ctx context.Context, o coworker.OrganizationID, id, path string) (File, error)
 	// SkillFolder returns the files of an enabled skill whose paths begin with
 	// the folder, by rising path.
 	SkillFolder(ctx context.Context, o coworker.OrganizationID, id, folder string) ([]File, error)
@@ -127,6 +130,27 @@ func (h *Shelf) All(ctx context.Context, who coworker.Caller, o coworker.Organiz
 		return nil, err
 	}
 	return h.store.Skills(ctx, o)
+}
+
+// One returns a skill to the organisation's admins, enabled or not, with the
+// content of its main file and of no other.
+func (h *Shelf) One(ctx context.Context, who coworker.Caller, o coworker.OrganizationID, id string) (Skill, error) {
+	all, err := h.All(ctx, who, o)
+	if err != nil {
+		return Skill{}, err
+	}
+	at := slices.IndexFunc(all, func(s Skill) bool { return s.ID == id })
+	if at < 0 {
+		return Skill{}, coworker.Missing("skill")
+	}
+	s := all[at]
+	f, err := h.store.KeptFile(ctx, o, id, Main)
+	for i := range s.Files {
+		if s.Files[i].Path == Main {
+			s.Files[i] = f
+		}
+	}
+	return s, missing(err, "skill")
 }
 
 // Switch enables or disables a skill.

@@ -7,7 +7,7 @@ import { launch } from './chromium.mjs';
 import { input, step } from './common.mjs';
 import { accessible, axe, colours, everything, fresh, keyboard, narrow, pressable, spaced, valid } from './page.mjs';
 
-const { url, key, screenshots } = await input();
+const { url, key, archive, screenshots } = await input();
 const browser = await launch();
 const failures = [];
 const noted = async (name, run) => {
@@ -108,6 +108,30 @@ async function story() {
 		assert.match(await page.locator('.account').innerText(), /Never tried/);
 		assert.doesNotMatch(await page.content(), /abcdefghijklmnop/);
 	});
+	await step('files are kept, found and read', async () => {
+		await page.locator('.settings-bar a', { hasText: 'Memory' }).click();
+		const keep = async (path, name, content) => {
+			await page.locator('#file').setInputFiles({ name, mimeType: 'application/octet-stream', buffer: Buffer.from(content) });
+			await page.locator('#path').fill(path);
+			await page.locator('form.sheet button[type="submit"]').click();
+			await page.waitForURL(/done=kept/);
+		};
+		await keep('notes/', 'monday.md', '# Monday\n\n<b>Nothing</b> yet.\n' + 'wide'.repeat(100));
+		await keep('', 'picture.bin', Buffer.from([0, 255, 1]));
+		await page.locator('#q').fill('MONDAY');
+		await page.locator('form.seek-service button').click();
+		assert.equal(await page.locator('.records tbody tr').count(), 1);
+		await page.locator('.records a').first().click();
+		assert.match(await page.locator('pre').innerText(), /<b>Nothing<\/b> yet/);
+	});
+	await step('a skill is added', async () => {
+		await page.locator('.settings-bar a', { hasText: 'Skills' }).click();
+		await page.locator('#file').setInputFiles({ name: 'month-end.zip', mimeType: 'application/zip', buffer: Buffer.from(archive, 'base64') });
+		await page.locator('form.sheet button[type="submit"]').click();
+		await page.waitForURL(/done=shelved/);
+		await page.locator('.acts-cell button', { hasText: 'Disable' }).click();
+		await page.waitForURL(/done=disabled/);
+	});
 	await step('signing out ends it', async () => {
 		await page.locator('.settings-bar button').click();
 		await page.waitForURL(/\/settings\?done=signed-out$/);
@@ -168,6 +192,9 @@ try {
 		['organisation', '/settings'], ['users', '/settings/users'], ['remove a user', remove], ['keys', '/settings/keys'], ['edit a key', edit],
 		['revoke a key', `${edit}/revoke`], ['services', '/settings/connections'], ['a service', '/settings/connections/telegram_bot'],
 		['a service with choices', '/settings/connections/github'], ['nothing found', '/settings/connections?q=nothing-at-all'],
+		['memory', '/settings/memory'], ['no such file', '/settings/memory?q=nothing-at-all'], ['a file', '/settings/memory/file?path=notes%2Fmonday.md'],
+		['a binary file', '/settings/memory/file?path=picture.bin'], ['delete a file', '/settings/memory/delete?path=picture.bin'],
+		['skills', '/settings/skills'], ['a skill', '/settings/skills/month-end'], ['remove a skill', '/settings/skills/month-end/remove'],
 		['audit log', '/settings/audit'], ['a bad day', '/settings/audit?from=yesterday'], ['sessions', '/settings/sessions'], ['nothing there', '/settings/keys/apikey_0'],
 	];
 	const send = (page) => page.locator('form.sheet button[type="submit"]').first().click();
@@ -177,6 +204,11 @@ try {
 			await page.locator('#name').fill('A key');
 			await page.locator('summary').click();
 			await page.locator('#networks').fill('nowhere');
+			await send(page);
+			await page.locator('.faults').waitFor();
+		}],
+		['a bad archive', '/settings/skills', async (page) => {
+			await page.locator('#file').setInputFiles({ name: 'a.zip', mimeType: 'application/zip', buffer: Buffer.from('nothing') });
 			await send(page);
 			await page.locator('.faults').waitFor();
 		}],

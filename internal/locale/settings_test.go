@@ -52,5 +52,6 @@ func TestSettingsAreSaidInBothLanguages(t *testing.T) {
 			}
 		}
 	}
+	walk("shelf", reflect.ValueOf(*locale.English.ShelfMessages()), reflect.ValueOf(*locale.Russian.ShelfMessages()))
 	walk("settings", reflect.ValueOf(*locale.English.SettingsMessages()), reflect.ValueOf(*locale.Russian.SettingsMessages()))
 }

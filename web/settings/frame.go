@@ -23,6 +23,8 @@ const (
 	AuditPath       = Path + "/audit"
 	CSVPath         = Path + "/audit.csv"
 	SessionsPath    = Path + "/sessions"
+	FilesPath       = Path + "/memory"
+	SkillsPath      = Path + "/skills"
 )
 
 // A Frame is what all pages have in common.
@@ -35,6 +37,8 @@ type Frame struct {
 	CSRF         string // of the session; empty before the sign-in
 	Done         string // what was just done; empty for nothing
 	Connections  bool   // there are pages of connections
+	Files        bool   // and of memory files
+	Skills       bool   // and of skills
 	Faults       []Fault
 }
 
@@ -79,6 +83,12 @@ func (f Frame) sections() []section {
 	all := []section{{Path, m.Organization}, {UsersPath, m.Users}, {KeysPath, m.Keys}}
 	if f.Connections {
 		all = append(all, section{ConnectionsPath, m.Connections})
+	}
+	if f.Files {
+		all = append(all, section{FilesPath, f.Lang.ShelfMessages().File.Title})
+	}
+	if f.Skills {
+		all = append(all, section{SkillsPath, f.Lang.ShelfMessages().Skill.Title})
 	}
 	return append(all, section{AuditPath, m.Audit}, section{SessionsPath, m.Sessions})
 }
