@@ -5,10 +5,15 @@ import (
 	"fmt"
 )
 
+// An ExportPart hands out what another room keeps of an organisation, as
+// records with Kind and Kept. It is called once the caller may export.
+type ExportPart func(ctx context.Context, who Caller, id OrganizationID, take func(ExportedRecord) error) error
+
 // ExportOrganization hands out everything that is stored of an organisation,
 // record by record: itself, its users, its keys (never a secret, which is not
-// stored) and its audit, newest first. It holds one page in memory.
-func (c *Coworker) ExportOrganization(ctx context.Context, who Caller, id OrganizationID, take func(ExportedRecord) error) error {
+// stored), what other rooms keep, and its audit, newest first. It holds one page
+// in memory.
+func (c *Coworker) ExportOrganization(ctx context.Context, who Caller, id OrganizationID, take func(ExportedRecord) error, parts ...ExportPart) error {
 	o, err := c.Organization(ctx, who, id)
 	if err != nil {
 		return err
@@ -51,6 +56,11 @@ func (c *Coworker) ExportOrganization(ctx context.Context, who Caller, id Organi
 		}
 		if len(keys) < PageMax {
 			break
+		}
+	}
+	for _, part := range parts {
+		if err := part(ctx, who, id, take); err != nil {
+			return err
 		}
 	}
 	for q := (AuditQuery{Organization: id, Limit: PageMax}); ; {

@@ -115,9 +115,10 @@ func (a Audit) Record() AuditRecord {
 // An ExportedRecord is one line of an export: its kind and the record itself
 // under the name of the kind.
 type ExportedRecord struct {
-	Kind         string              `json:"kind"` // organization, user, key or audit
+	Kind         string              `json:"kind"` // organization, user, key, audit, or what another room keeps
 	Organization *OrganizationRecord `json:"organization,omitempty"`
 	User         *UserRecord         `json:"user,omitempty"`
 	Key          *KeyRecord          `json:"key,omitempty"`
 	Audit        *AuditRecord        `json:"audit,omitempty"`
+	Kept         any                 `json:"kept,omitempty"` // the record of another room
 }

@@ -188,7 +188,7 @@ func TestAnOrganizationsLifeOverREST(t *testing.T) {
 			kinds = append(kinds, record.Kind)
 		}
 	}
-	if r.Status != http.StatusOK || !slices.Equal(kinds, []string{"organization", "user", "key", "audit", "end"}) || r.Header.Get("Cache-Control") != "no-store" {
+	if r.Status != http.StatusOK || !slices.Equal(kinds, []string{"organization", "user", "key", "rules", "audit", "end"}) || r.Header.Get("Cache-Control") != "no-store" {
 		t.Errorf("%d %q %v", r.Status, kinds, r.Header)
 	}
 	days := decoded(t, o.as(admin, "GET", "/api/v1/audit/days", ""), 200)

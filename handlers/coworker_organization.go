@@ -89,7 +89,7 @@ func (s *Server) exportOrganization(ctx context.Context, c *fiber.Ctx, who cowor
 		err := s.coworker.ExportOrganization(writing, who, org, func(e coworker.ExportedRecord) error {
 			records++
 			return lines.Encode(e)
-		})
+		}, s.exported()...)
 		if err == nil {
 			err = lines.Encode(struct {
 				Kind    string `json:"kind"`
@@ -104,6 +104,21 @@ func (s *Server) exportOrganization(ctx context.Context, c *fiber.Ctx, who cowor
 		}
 	})
 	return nil
+}
+
+// exported are the rooms that keep something of an organisation.
+func (s *Server) exported() []coworker.ExportPart {
+	var parts []coworker.ExportPart
+	if s.keeper != nil {
+		parts = append(parts, s.keeper.Export)
+	}
+	if s.shelf != nil {
+		parts = append(parts, s.shelf.Export)
+	}
+	if s.memory != nil {
+		parts = append(parts, s.memory.Export)
+	}
+	return parts
 }
 
 // listUsers is GET /api/v1/organizations/{org}/users.

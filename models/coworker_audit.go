@@ -25,11 +25,20 @@ func insertAudit(ctx context.Context, tx *transaction, a coworker.Audit) error {
 	return err
 }
 
-// RecordAudit writes a row.
+// RecordAudit writes a row of an organisation that is there.
 func (c Coworker) RecordAudit(ctx context.Context, a coworker.Audit) error {
 	return c.s.retry(ctx, "record audit", func() error {
-		_, err := c.s.write.exec(ctx, insertAuditRow, auditValues(a)...)
-		return err
+		return c.s.write.inTransaction(ctx, func(tx *transaction) error {
+			var one int
+			found, err := first(tx, ctx, `SELECT 1 FROM organizations WHERE organization_id = ?`, []any{string(a.Organization)}, &one)
+			if err == nil && !found {
+				err = coworker.ErrNotFound
+			}
+			if err != nil {
+				return err
+			}
+			return insertAudit(ctx, tx, a)
+		})
 	})
 }
 

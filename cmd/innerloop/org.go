@@ -11,6 +11,7 @@ import (
 
 	"innerloop/coworker"
 	"innerloop/coworker/connect"
+	"innerloop/coworker/skills"
 )
 
 // administration is one command that manages the coworker: it opens the store
@@ -232,7 +233,7 @@ func newOrgDelete(s surroundings) *cobra.Command {
 func newOrgExport(s surroundings) *cobra.Command {
 	c := &cobra.Command{
 		Use: "export ORG_ID", Short: "Write everything stored of an organization to standard output, as JSON Lines",
-		Long: "One record a line: the organization, its users, its keys without their secrets, its audit.",
+		Long: "One record a line: the organization, its users, its keys without their secrets,\nits rules, networks and connections without credentials, its skills and the memory of its users with\ntheir files (in base64), its audit.",
 	}
 	declareSettings(c.Flags())
 	c.RunE = func(cmd *cobra.Command, args []string) (err error) {
@@ -253,11 +254,23 @@ func newOrgExport(s surroundings) *cobra.Command {
 		if err != nil {
 			return err
 		}
+		services, err := loadCatalog(config)
+		if err != nil {
+			return err
+		}
+		files, err := h.memory(tools)
+		if err != nil {
+			return err
+		}
+		keeper, _, err := h.connections(services, tools, files)
+		if err != nil {
+			return err
+		}
 		lines := json.NewEncoder(s.out)
 		lines.SetEscapeHTML(false)
 		return plainly(tools.ExportOrganization(cmd.Context(), coworker.Operator(), coworker.OrganizationID(args[0]), func(e coworker.ExportedRecord) error {
 			return lines.Encode(e)
-		}))
+		}, keeper.Export, skills.New(h.store.Coworker(), tools, services).Export, files.Export))
 	}
 	return c
 }
