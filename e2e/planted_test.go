@@ -305,7 +305,7 @@ func watchProcesses(t *testing.T, server *program.Server, g organization, servic
 					seen[what+" "+fmt.Sprint(pid == server.Pid(), strings.Contains(text, call.name))] = true
 					n.find(t, fmt.Sprintf("%s of process %d beside %s", what, pid, call.name), text)
 					if pid != server.Pid() && strings.Contains(text, "MASTER_KEY") {
-						t.Errorf("%s of a process below the server names the master key: %q", what, text)
+						t.Errorf("%s of a process beside %s names the master key", what, call.name)
 					}
 				}
 			}
