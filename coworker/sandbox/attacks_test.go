@@ -44,7 +44,8 @@ func calls() string {
  finit_module=273, delete_module=106, kexec_load=104, reboot=142, swapon=224, swapoff=225, settimeofday=170, clock_settime=112,
  sethostname=161, setdomainname=162, quotactl=60, acct=89, syslog=116, mount_setattr=442, open_tree=428, move_mount=429,
  fsopen=430, fspick=433, fanotify_init=262, personality=92, seccomp=277, mknodat=33, mbind=235, migrate_pages=238, move_pages=239,
- pidfd_getfd=438, vhangup=58, lookup_dcookie=18)
+ pidfd_getfd=438, vhangup=58, lookup_dcookie=18, timer_create=107, mq_notify=184, prctl=167, prlimit64=261, ioprio_set=30,
+ sched_setattr=274)
 `
 	}
 	return `N = dict(ptrace=101, mount=165, umount2=166, pivot_root=155, chroot=161, unshare=272, setns=308, clone=56, clone3=435,
@@ -53,7 +54,8 @@ func calls() string {
  finit_module=313, delete_module=176, kexec_load=246, reboot=169, swapon=167, swapoff=168, settimeofday=164, clock_settime=227,
  sethostname=170, setdomainname=171, quotactl=179, acct=163, syslog=103, mount_setattr=442, open_tree=428, move_mount=429,
  fsopen=430, fspick=433, fanotify_init=300, personality=135, seccomp=317, mknodat=259, mbind=237, migrate_pages=256, move_pages=279,
- pidfd_getfd=438, vhangup=153, lookup_dcookie=212)
+ pidfd_getfd=438, vhangup=153, lookup_dcookie=212, timer_create=222, mq_notify=244, prctl=157, prlimit64=302, ioprio_set=251,
+ sched_setattr=314)
 `
 }
 
@@ -218,6 +220,27 @@ os.remove("l")`,
 import fcntl, termios
 for fd in (0, 1, 2): refused("tiocsti", lambda: fcntl.ioctl(fd, termios.TIOCSTI, b"x"))
 refused("tty", lambda: open("/dev/tty"))`,
+	"a signal for later": `
+import fcntl, signal, socket
+event = (ctypes.c_int * 16)(0, 0, signal.SIGCONT, 0)
+denied("timer", N["timer_create"], 1, ctypes.byref(event), ctypes.byref(ctypes.c_long()))
+denied("queue", N["mq_notify"], 0, ctypes.byref(event))
+denied("end of the parent", N["prctl"], 1, int(signal.SIGCONT))
+refused("descriptor", lambda: fcntl.fcntl(socket.socket(), fcntl.F_SETSIG if hasattr(fcntl, "F_SETSIG") else 10, signal.SIGCONT))
+got, e = call(N["clone"], int(signal.SIGCONT), 0, 0, 0, 0)
+if got == 0: os._exit(0)
+if got > 0 or e != errno.EPERM: print("BROKEN end of a child", got, e)`,
+	"the first process is slowed": `
+for which, who in [(os.PRIO_PROCESS, 1), (os.PRIO_PGRP, 1), (os.PRIO_USER, 0), (os.PRIO_USER, 1000)]:
+    refused(("priority", which, who), lambda: os.setpriority(which, who, 19))
+refused("policy", lambda: os.sched_setscheduler(1, os.SCHED_IDLE, os.sched_param(0)))
+refused("parameters", lambda: os.sched_setparam(1, os.sched_param(0)))
+refused("processors", lambda: os.sched_setaffinity(1, {min(os.sched_getaffinity(0))}))
+denied("attributes", N["sched_setattr"], 1, (ctypes.c_uint32 * 12)(48, 5), 0)
+denied("limits", N["prlimit64"], 1, 7, (ctypes.c_uint64 * 2)(4, 4), 0)
+for which, who in [(1, 1), (3, 0)]:
+    denied("disk", N["ioprio_set"], which, who, 3 << 13)
+os.nice(1); os.sched_setaffinity(0, os.sched_getaffinity(0)) # its own are its own`,
 	"open files without number": `
 kept = []
 def many():

@@ -26,15 +26,18 @@ const (
 	dataNumber = 0
 	dataArch   = 4
 	dataArg0   = 16 // low half; both architectures are little-endian
+	dataArg1   = 24
 )
 
 // withheld are calls that the container profile allows and we do not: what
-// looks into other processes, names files past their folder, or changes how
-// the kernel sees the process.
+// looks into other processes, names files past their folder, changes how the
+// kernel sees the process, or has a signal of the caller's choice sent later: a
+// process that is stopped between calls could so be continued.
 var withheld = []string{
 	"ptrace", "process_vm_readv", "process_vm_writev", "process_madvise", "process_mrelease",
 	"name_to_handle_at", "open_by_handle_at", "personality", "userfaultfd", "mknod", "mknodat",
 	"clone", "clone3", "socket", "socketcall", "seccomp", "modify_ldt",
+	"timer_create", "mq_notify",
 }
 
 // namespaces are the CLONE_NEW… bits of clone(2).
@@ -42,10 +45,13 @@ const namespaces = unix.CLONE_NEWNS | unix.CLONE_NEWCGROUP | unix.CLONE_NEWUTS |
 	unix.CLONE_NEWUSER | unix.CLONE_NEWPID | unix.CLONE_NEWNET | 0x80 // CLONE_NEWTIME
 
 // newFilter assembles the allow-list: the system calls that container engines
-// allow to a process without capabilities, less those above, with three rules of
-// our own. clone3 does not exist, since a filter cannot read what it is given
-// (the C library then uses clone); clone makes no namespaces; sockets are local
-// or of the internet. A call of another architecture ends the process.
+// allow to a process without capabilities, less those above, with rules of our
+// own. clone3 does not exist, since a filter cannot read what it is given (the C
+// library then uses clone); clone makes no namespaces, and a child's end is told
+// by SIGCHLD or not at all; sockets are local or of the internet; no signal is
+// chosen for a descriptor or for a parent's end; priorities, processors and
+// limits are the caller's own to change, since the first process of the cell is
+// the same user to the kernel. A call of another architecture ends the process.
 func newFilter() ([]byte, error) {
 	profile, err := seccomp.GetDefaultProfile(&specs.Spec{Process: &specs.Process{Capabilities: &specs.LinuxCapabilities{}}})
 	if err != nil {
@@ -100,25 +106,56 @@ func newFilter() ([]byte, error) {
 	return out, nil
 }
 
+// special are the calls that are told apart by what they are given.
 func special(numbers map[string]int) []bpf.Instruction {
-	is := func(name string, then ...bpf.Instruction) []bpf.Instruction {
-		return append([]bpf.Instruction{
-			bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: uint32(numbers[name]), SkipTrue: uint8(len(then))},
-		}, then...)
-	}
 	var out []bpf.Instruction
-	out = append(out, is("clone3", bpf.RetConstant{Val: actionErrno | uint32(unix.ENOSYS)})...)
-	out = append(out, is("clone",
+	is := func(name string, then ...bpf.Instruction) {
+		number, ok := numbers[name]
+		if !ok {
+			return
+		}
+		out = append(out, bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: uint32(number), SkipTrue: uint8(len(then))})
+		out = append(out, then...)
+	}
+	allow, refuse := bpf.RetConstant{Val: actionAllow}, bpf.RetConstant{Val: actionErrno | uint32(unix.EPERM)}
+	is("clone3", bpf.RetConstant{Val: actionErrno | uint32(unix.ENOSYS)})
+	is("clone",
 		bpf.LoadAbsolute{Off: dataArg0, Size: 4},
-		bpf.JumpIf{Cond: bpf.JumpBitsSet, Val: namespaces, SkipTrue: 1},
-		bpf.RetConstant{Val: actionAllow},
-		bpf.RetConstant{Val: actionErrno | uint32(unix.EPERM)})...)
-	out = append(out, is("socket",
+		bpf.JumpIf{Cond: bpf.JumpBitsSet, Val: namespaces, SkipTrue: 4},
+		bpf.ALUOpConstant{Op: bpf.ALUOpAnd, Val: 0xff}, // CSIGNAL
+		bpf.JumpIf{Cond: bpf.JumpEqual, Val: 0, SkipTrue: 1},
+		bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: uint32(unix.SIGCHLD), SkipTrue: 1},
+		allow, refuse)
+	is("socket",
 		bpf.LoadAbsolute{Off: dataArg0, Size: 4},
 		bpf.JumpIf{Cond: bpf.JumpEqual, Val: unix.AF_UNIX, SkipTrue: 3},
 		bpf.JumpIf{Cond: bpf.JumpEqual, Val: unix.AF_INET, SkipTrue: 2},
 		bpf.JumpIf{Cond: bpf.JumpEqual, Val: unix.AF_INET6, SkipTrue: 1},
-		bpf.RetConstant{Val: actionErrno | uint32(unix.EAFNOSUPPORT)},
-		bpf.RetConstant{Val: actionAllow})...)
+		bpf.RetConstant{Val: actionErrno | uint32(unix.EAFNOSUPPORT)}, allow)
+	is("fcntl",
+		bpf.LoadAbsolute{Off: dataArg1, Size: 4},
+		bpf.JumpIf{Cond: bpf.JumpEqual, Val: unix.F_SETSIG, SkipTrue: 1},
+		allow, refuse)
+	is("prctl",
+		bpf.LoadAbsolute{Off: dataArg0, Size: 4},
+		bpf.JumpIf{Cond: bpf.JumpEqual, Val: unix.PR_SET_PDEATHSIG, SkipTrue: 1},
+		allow, refuse)
+	for _, name := range []string{"sched_setaffinity", "sched_setscheduler", "sched_setparam", "sched_setattr", "prlimit64"} {
+		is(name,
+			bpf.LoadAbsolute{Off: dataArg0, Size: 4},
+			bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: 0, SkipTrue: 1},
+			allow, refuse)
+	}
+	for _, row := range []struct {
+		name    string
+		process uint32
+	}{{"setpriority", unix.PRIO_PROCESS}, {"ioprio_set", 1}} { // IOPRIO_WHO_PROCESS
+		is(row.name,
+			bpf.LoadAbsolute{Off: dataArg0, Size: 4},
+			bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: row.process, SkipTrue: 3},
+			bpf.LoadAbsolute{Off: dataArg1, Size: 4},
+			bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: 0, SkipTrue: 1},
+			allow, refuse)
+	}
 	return out
 }

@@ -75,6 +75,7 @@ const (
 	LostDisplaced = "displaced"         // a newer session took its place
 	LostElsewhere = "on another server" // another process on the same folder has it
 	LostUser      = "user removed"
+	LostAwake     = "ran while idle" // something in it was at work though nobody called
 )
 
 // Bounds of sessions.

@@ -26,6 +26,7 @@ type session struct {
 	turn              chan struct{}          // holds one token while somebody has the turn
 	waiting           int                    // for the turn; under the lock of all sessions
 	ends              atomic.Int64           // nanoseconds of the epoch
+	rests             atomic.Int64           // since when, in the same; 0 while it is at work
 	doom              atomic.Pointer[string] // why it is being ended by somebody who had not the turn
 
 	// Of whoever has the turn.
@@ -225,12 +226,14 @@ func (ses *session) exchange(ctx context.Context, p, c *process, home *os.Root, 
 	meter := newMeter(c)
 	c.spent = func() *Stop { return meter.over(l.CPU) }
 	ses.before, ses.deaths = ses.deaths, 0
+	ses.rests.Store(0)
 	_, _ = p.life.Write([]byte{cell.LifeContinue}) // or it has ended, which shows
 	c.watch(ctx, home, job.Timeout)
 	said := ses.channel.ask(job.Code, l.Value, c)
 	if said.kind == saidAnswer {
 		meter.read()
 		_, _ = p.life.Write([]byte{cell.LifeStop})
+		ses.rests.Store(time.Now().UnixNano())
 	} else {
 		if said.kind == saidNonsense {
 			ses.kill()

@@ -8,8 +8,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -296,28 +298,54 @@ func TestAServerThatEndsLeavesNoSession(t *testing.T) {
 	}
 }
 
-// Attack: threads and children that work between calls, and bombs of them.
-// Expectation: nothing goes on while a session is idle; bombs meet their limit.
+// Attack: threads and children that work between calls, handle the signal that
+// continues a process and have timers send it, and bombs of them. Expectation:
+// nothing goes on while a session is idle; bombs meet their limit.
 func TestNothingGoesOnBetweenCalls(t *testing.T) {
 	t.Parallel()
 	s := open(t, nil)
 	const background = `
-import os, signal, threading, time
+import ctypes, os, signal, threading, time
 beat = os.open('beat', os.O_CREAT | os.O_WRONLY)
 def work():
     while True:
         os.pwrite(beat, b'%020d' % time.monotonic_ns(), 0)
         time.sleep(0.001)
+def wake():
+    libc = ctypes.CDLL(None)
+    for clock in (0, 1, 7):
+        event, timer = (ctypes.c_int * 16)(0, 0, signal.SIGCONT, 0), ctypes.c_void_p()
+        if libc.timer_create(clock, ctypes.byref(event), ctypes.byref(timer)) == 0:
+            libc.timer_settime(timer, 0, ctypes.byref((ctypes.c_long * 4)(0, 50000000, 0, 50000000)), None)
+    signal.setitimer(signal.ITIMER_REAL, 0.05, 0.05)
 for n in range(1, 32):
     if n not in (9, 19):
-        signal.signal(n, signal.SIG_IGN)
+        signal.signal(n, HANDLER)
 for _ in range(3):
     threading.Thread(target=work, daemon=True).start()
 if os.fork() == 0:
     os.setsid()
+    wake()
     work()
+wake()
 time.sleep(0.1)`
-	_, _ = in(t, s, "a", background)
+	for _, handler := range []string{"lambda *_: None", "signal.SIG_IGN"} {
+		idle(t, s, strings.Replace(background, "HANDLER", handler, 1))
+	}
+	r, _ := in(t, s, "bomb", "import os, time\nn = 0\ntry:\n  while True:\n    if os.fork() == 0: time.sleep(60)\n    n += 1\nexcept OSError: pass\nn")
+	if r.State.Word != sandbox.Fresh || r.Value == "" || len(r.Value) > 2 {
+		t.Errorf("a bomb of processes: %+v", r)
+	}
+	if r, _ = in(t, s, "bomb", "import threading\nthreading.Thread(target=print).start()"); !strings.Contains(r.Stderr.Text, "can't start new thread") {
+		t.Errorf("after the bomb: %+v", r)
+	}
+}
+
+// idle begins a session that keeps writing its beat, and checks that none is
+// written while nobody calls.
+func idle(t *testing.T, s *sandbox.Sandbox, background string) {
+	t.Helper()
+	_, _ = in(t, s, "a", background, func(j *sandbox.Job) { j.Session.Reset = true })
 	beat := func() string {
 		raw, err := s.ReadFile("u", "beat", 100)
 		if err != nil {
@@ -326,7 +354,7 @@ time.sleep(0.1)`
 		return string(raw)
 	}
 	// A call elsewhere is time in which a moving beat would move.
-	_, _ = in(t, s, "b", "1")
+	_, _ = in(t, s, "b", "import time\ntime.sleep(0.1)")
 	first := beat()
 	_, _ = in(t, s, "b", "import time\ntime.sleep(0.3)")
 	if then := beat(); then != first {
@@ -334,13 +362,51 @@ time.sleep(0.1)`
 	}
 	r, _ := in(t, s, "a", "time.sleep(0.1)\nopen('beat').read() != '"+first+"'")
 	wantState(t, r, "True", sandbox.Kept, "")
-	r, _ = in(t, s, "bomb", "import os, time\nn = 0\ntry:\n  while True:\n    if os.fork() == 0: time.sleep(60)\n    n += 1\nexcept OSError: pass\nn")
-	if r.State.Word != sandbox.Fresh || r.Value == "" || len(r.Value) > 2 {
-		t.Errorf("a bomb of processes: %+v", r)
+}
+
+// TestASessionThatIsContinuedEnds: a process that somebody continues between
+// calls is found within seconds, also one whose first thread is gone.
+func TestASessionThatIsContinuedEnds(t *testing.T) {
+	t.Parallel()
+	s := open(t, nil)
+	name := fmt.Sprintf("awake%d", os.Getpid()) // at most 15 bytes
+	code := `
+import ctypes, os, threading, time
+x = 1
+if os.fork() == 0:
+    open('/proc/self/comm', 'w').write('` + name + `')
+    threading.Thread(target=time.sleep, args=(60,)).start()
+    open('begun', 'w').close()
+    ctypes.CDLL(None).pthread_exit(None)
+while not os.path.exists('begun'): pass`
+	_, _ = in(t, s, "a", code)
+	continued := 0
+	names, err := filepath.Glob("/proc/[0-9]*/comm")
+	if err != nil {
+		t.Fatal(err)
 	}
-	if r, _ = in(t, s, "bomb", "import threading\nthreading.Thread(target=print).start()"); !strings.Contains(r.Stderr.Text, "can't start new thread") {
-		t.Errorf("after the bomb: %+v", r)
+	for _, file := range names {
+		if raw, err := os.ReadFile(file); err == nil && string(raw) == name+"\n" {
+			pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(file)))
+			if err := syscall.Kill(pid, syscall.SIGCONT); err != nil {
+				t.Error(err)
+			}
+			continued++
+		}
 	}
+	if continued != 1 {
+		t.Fatalf("%d processes were continued", continued)
+	}
+	for range 100 {
+		if _, lives := s.Session("u", "a"); !lives {
+			break
+		}
+		_, _ = in(t, s, "b", "import time\ntime.sleep(0.1)")
+	}
+	r, _ := in(t, s, "a", "'x' in globals()")
+	wantState(t, r, "False", sandbox.Lost, sandbox.LostAwake)
+	r, _ = in(t, s, "b", "1")
+	wantState(t, r, "1", sandbox.Kept, "")
 }
 
 // Attack: the code writes answers of its own, before, beside and after the

@@ -13,6 +13,8 @@ import (
 type sessions struct {
 	mu   sync.Mutex
 	live map[string]*session // by user and name
+
+	watched bool // by keepRest
 }
 
 func sessionKey(user, name string) string { return user + "\n" + name }
@@ -122,6 +124,10 @@ func (s *Sandbox) place(job Job) (made, displaced *session, err error) {
 	made = &session{s: s, user: job.User, name: job.Session.Name, label: job.Label, marks: slices.Clone(job.Session.Marks), turn: make(chan struct{}, 1)}
 	made.turn <- struct{}{}
 	s.sessions.live[sessionKey(made.user, made.name)] = made
+	if !s.sessions.watched {
+		s.sessions.watched = true
+		go s.keepRest()
+	}
 	return made, displaced, nil
 }
 
