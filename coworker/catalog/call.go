@@ -41,6 +41,9 @@ func (s *Service) Admits(call Call) error {
 		return fmt.Errorf("module: not one of %s", strings.Join(ids, ", "))
 	}
 	if s.Remote(call) {
+		if !s.RPC.serves(module.ID) {
+			return fmt.Errorf("module: remote methods are called in %s; this one has paths", strings.Join(s.RPC.Modules, ", "))
+		}
 		return s.admitsRemote(call.Method)
 	}
 	methods := module.Methods
@@ -54,6 +57,9 @@ func (s *Service) Admits(call Call) error {
 		return fmt.Errorf("path: %w", err)
 	}
 	if len(module.Paths) == 0 {
+		if s.RPC != nil && s.Style != OData && s.RPC.serves(module.ID) {
+			return fmt.Errorf("path: must be empty; module %s is called by the names of remote methods", module.ID)
+		}
 		return nil
 	}
 	decoded, err := url.PathUnescape(call.Path)
@@ -61,6 +67,11 @@ func (s *Service) Admits(call Call) error {
 		return fmt.Errorf("path: not admitted by module %s: %s", module.ID, strings.Join(module.Paths, ", "))
 	}
 	return nil
+}
+
+// serves tells whether remote methods are called in a module.
+func (r *RPC) serves(module string) bool {
+	return len(r.Modules) == 0 || slices.Contains(r.Modules, module)
 }
 
 func (s *Service) admitsRemote(method string) error {

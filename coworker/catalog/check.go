@@ -185,6 +185,7 @@ func (c *checker) checkRPC() {
 	for action, call := range c.RPC.Actions {
 		c.checkRPCCall("rpc.actions."+action, call)
 	}
+	c.checkRemotePaths()
 }
 
 func (c *checker) checkRPCCall(field string, call RPCCall) {

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/goccy/go-yaml"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
@@ -122,6 +123,42 @@ func TestRefusals(t *testing.T) {
 				t.Errorf("the error does not name the file: %v", err)
 			}
 		})
+	}
+}
+
+// A path would be another way to a remote method, past the list of methods and
+// the classes of their names.
+func TestPathsThatReachRemoteMethods(t *testing.T) {
+	t.Parallel()
+	for name, row := range map[string]struct {
+		rpc, paths string
+		refused    bool
+	}{
+		"every path":                    {`{call: {http: POST, path: "/{method}"}}`, `["/**"]`, true},
+		"one name":                      {`{call: {http: POST, path: "/{method}.json"}}`, `[/v1/x, /a.delete.json]`, true},
+		"another ending":                {`{call: {http: POST, path: "/{method}.json"}}`, `[/a.delete]`, false},
+		"a name that is not on a list":  {`{call: {http: POST, path: "/{method}"}, methods: ["files.*"]}`, `["/files-of/**"]`, false},
+		"a name with a slash":           {`{call: {http: POST, path: "/{method}"}, methods: ["files*"]}`, `["/files-of/**"]`, true},
+		"the part before the dot":       {`{call: {http: POST, path: "/{service}"}, methods: ["ads.*"]}`, `[/ads]`, true},
+		"no part of any name":           {`{call: {http: POST, path: "/{service}"}, methods: ["ads.*"]}`, `[/reports]`, false},
+		"the one address":               {`{call: {http: POST, path: /service, envelope: {method: "{method}"}}}`, `["/s*"]`, true},
+		"of an action":                  {`{call: {http: POST, path: "/{method}"}, actions: {get: {path: "/one/{service}"}}, methods: ["ads.*"]}`, `["/one/*"]`, true},
+		"of a module without methods":   {`{call: {http: POST, path: "/{method}"}, modules: [other]}`, `["/**"]`, false},
+		"methods of a module not there": {`{call: {http: POST, path: "/{method}"}, modules: [nobody]}`, `["/**"]`, true},
+	} {
+		service := &Service{Style: RPCs, RPC: &RPC{}, Modules: []Module{{ID: "main"}, {ID: "other"}}}
+		if err := yaml.Unmarshal([]byte(row.rpc), service.RPC); err != nil {
+			t.Fatal(err)
+		}
+		if err := yaml.Unmarshal([]byte(row.paths), &service.Modules[0].Paths); err != nil {
+			t.Fatal(err)
+		}
+		f := &faults{file: "good.yaml"}
+		c := &checker{Service: service, faults: f, names: map[string]string{}}
+		c.checkRPC()
+		if err := f.err(); (err != nil) != row.refused || err != nil && !strings.HasPrefix(err.Error(), "good.yaml: modules.0.paths.") && !strings.HasPrefix(err.Error(), "good.yaml: rpc.modules.0: ") {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
 

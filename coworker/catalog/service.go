@@ -69,7 +69,7 @@ type Module struct {
 	Summary    string            `yaml:"summary" json:"summary,omitempty"`
 	BaseURL    string            `yaml:"base_url" json:"base_url"`         // https; {name} from params, or from a path credential
 	TestURL    string            `yaml:"test_url" json:"-"`                // the service's own sandbox
-	Paths      []string          `yaml:"paths" json:"paths,omitempty"`     // globs; absent admits every path
+	Paths      []string          `yaml:"paths" json:"paths,omitempty"`     // globs; absent admits every path, and none where remote methods are called (but in OData)
 	Methods    []string          `yaml:"methods" json:"methods,omitempty"` // HTTP methods; absent admits every one
 	Auth       []string          `yaml:"auth" json:"auth,omitempty"`       // ids of the alternatives that work here; absent means all
 	Body       Encoding          `yaml:"body" json:"body,omitempty"`       // absent means json
@@ -153,6 +153,7 @@ type RPC struct {
 	Call    RPCCall            `yaml:"call" json:"call"`
 	Actions map[string]RPCCall `yaml:"actions" json:"actions,omitempty"` // by {action}; an absent part is Call's
 	Methods []string           `yaml:"methods" json:"methods,omitempty"` // allow-list of method globs; absent admits every one
+	Modules []string           `yaml:"modules" json:"modules,omitempty"` // where they are called; absent means in all
 	Batch   *Batch             `yaml:"batch" json:"batch,omitempty"`
 }
 
