@@ -50,7 +50,7 @@ func TestAsAnOrdinaryUser(t *testing.T) {
 	if err := os.Chown(own, nobody, nobody); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(t.Context(), "/proc/self/exe", "-test.v", "-test.timeout=5m")
+	cmd := exec.CommandContext(t.Context(), "/proc/self/exe", "-test.v", "-test.timeout=20m")
 	cmd.Dir = "/"
 	cmd.Env = []string{asNobody + "=1", "TMPDIR=" + own, "PATH=/usr/bin:/bin", "HOME=" + own}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}

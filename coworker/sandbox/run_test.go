@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -276,5 +277,19 @@ func TestWithoutAnInterpreterNothingRuns(t *testing.T) {
 	var stop *sandbox.Stop
 	if !errors.As(err, &stop) || stop.Reason != sandbox.Unavailable || stop.Hint != "find the Python interpreter" || strings.Contains(stop.Hint, "/") {
 		t.Errorf("%v", err)
+	}
+}
+
+// A server that was started with a low priority cannot raise it for a run.
+func TestCodeRunsUnderAServerOfLowPriority(t *testing.T) {
+	t.Parallel()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), "nice", "-n", "12", self, "-test.v", "-test.run=^TestAnExceptionIsAResultWithItsLine$")
+	out, err := cmd.CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "--- PASS: TestAnExceptionIsAResultWithItsLine") {
+		t.Fatalf("%v\n%s", err, out)
 	}
 }

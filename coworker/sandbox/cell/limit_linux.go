@@ -62,8 +62,13 @@ func newBirth(l *Limit, says int) (*birth, error) {
 	if len(l.Argv) == 0 || len(l.Filter) == 0 || len(l.Filter)%8 != 0 {
 		return nil, step("read the limits", syscall.EINVAL)
 	}
-	b := &birth{says: says, nice: l.Nice, all: ^uint64(0)}
-	var err error
+	// The kernel counts from 20 downwards. A server that was started with a
+	// lower priority than ours cannot raise it again.
+	now, err := syscall.Getpriority(syscall.PRIO_PROCESS, 0)
+	if err != nil {
+		return nil, step("read the priority", err)
+	}
+	b := &birth{says: says, nice: max(l.Nice, 20-now), all: ^uint64(0)}
 	if b.name, err = syscall.BytePtrFromString(l.Argv[0]); err != nil {
 		return nil, step("name the program", err)
 	}
