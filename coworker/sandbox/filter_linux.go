@@ -52,7 +52,7 @@ const namespaces = unix.CLONE_NEWNS | unix.CLONE_NEWCGROUP | unix.CLONE_NEWUTS |
 // chosen for a descriptor or for a parent's end; priorities, processors and
 // limits are the caller's own to change, since the first process of the cell is
 // the same user to the kernel. A call of another architecture ends the process.
-func newFilter() ([]byte, error) {
+func newFilter(full bool) ([]byte, error) {
 	profile, err := seccomp.GetDefaultProfile(&specs.Spec{Process: &specs.Process{Capabilities: &specs.LinuxCapabilities{}}})
 	if err != nil {
 		return nil, fmt.Errorf("read the system call profile: %w", err)
@@ -85,6 +85,9 @@ func newFilter() ([]byte, error) {
 		// On amd64 the x32 ABI bears the same architecture and a bit of its own.
 		bpf.JumpIf{Cond: bpf.JumpLessThan, Val: 0x40000000, SkipTrue: 1},
 		bpf.RetConstant{Val: actionKill},
+	}
+	if full {
+		program = append(program, makesNothing(machine.SyscallNames)...)
 	}
 	program = append(program, special(machine.SyscallNames)...)
 	for _, number := range allowed {

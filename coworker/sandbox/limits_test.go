@@ -91,18 +91,6 @@ for _ in range(6):
 	}
 }
 
-// TestAHomeThatIsFullRunsNothing until something was removed by another way.
-func TestAHomeThatIsFullRunsNothing(t *testing.T) {
-	t.Parallel()
-	s := open(t, nil)
-	job := sandbox.Job{User: "u", Code: "import os\nfor i in range(3): open(f'f{i}', 'wb').write(b'x' * (16 << 20))"}
-	_, _ = s.Run(t.Context(), job)
-	stop := stopped(t, s, sandbox.Job{User: "u", Code: "print('ran')"}, sandbox.OverLimit, "disk")
-	if stop.Partial != nil {
-		t.Errorf("something ran: %+v", stop.Partial)
-	}
-}
-
 // TestNothingIsLeftOfARun: no process, no folder, no control group, however the
 // run ended.
 func TestNothingIsLeftOfARun(t *testing.T) {

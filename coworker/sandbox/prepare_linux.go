@@ -38,7 +38,11 @@ func (s *Sandbox) prepare(ctx context.Context, try []string) {
 		return
 	}
 	var err error
-	if s.filter, err = newFilter(); err != nil {
+	if s.filter, err = newFilter(false); err != nil {
+		fail("filter system calls", err)
+		return
+	}
+	if s.filterFull, err = newFilter(true); err != nil {
 		fail("filter system calls", err)
 		return
 	}

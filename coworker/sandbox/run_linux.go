@@ -44,30 +44,38 @@ func (s *Sandbox) run(ctx context.Context, job Job) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
+	job.full = s.fullHome(before) != nil
 	p, err := s.start(uid, job)
 	if err != nil {
 		return nil, err
 	}
+	p.before = before
 	p.watch(ctx, home, job.Timeout)
 	result, err := p.finish(ctx)
 	s.settle(home, uid, before, p, result)
 	return result, err
 }
 
-// lay puts the inputs of a job into its home, and counts it.
+// lay counts a home and puts the inputs of a job into it, if there is room.
 func (s *Sandbox) lay(home *os.Root, uid int, job Job) (census, error) {
 	s.sweepIncoming(home)
+	before, err := take(home, 2*s.limits.HomeFiles, true)
+	if err != nil {
+		return census{}, fmt.Errorf("count a home: %w", err)
+	}
+	if len(job.Files) == 0 {
+		return before, nil
+	}
+	if stop := s.fullHome(before.with(job.Files)); stop != nil {
+		return census{}, stop
+	}
 	for _, f := range job.Files {
 		if err := put(home, uid, f); err != nil {
 			return census{}, invalid("files", "could not be put into the home")
 		}
 	}
-	before, err := take(home, s.limits.HomeFiles, true)
-	if err != nil {
+	if before, err = take(home, 2*s.limits.HomeFiles, true); err != nil {
 		return census{}, fmt.Errorf("count a home: %w", err)
-	}
-	if stop := s.overHome(before); stop != nil {
-		return census{}, stop
 	}
 	return before, nil
 }
@@ -84,23 +92,17 @@ func (s *Sandbox) settle(home *os.Root, uid int, before census, p *process, resu
 	}
 }
 
-func (s *Sandbox) overHome(c census) *Stop {
-	switch {
-	case c.bytes > s.limits.Home:
-		return &Stop{Reason: OverLimit, Limit: "disk", Allowed: s.limits.Home, Hint: "the home is full; remove files from it"}
-	case c.files > s.limits.HomeFiles:
-		return &Stop{Reason: OverLimit, Limit: "files", Allowed: s.limits.HomeFiles, Hint: "the home holds too many files; remove some"}
-	}
-	return nil
-}
-
 // keep writes the first part of a stream that was cut into the home, where the
-// next run can read it.
+// next run can read it, unless the home has no room.
 func (s *Sandbox) keep(home *os.Root, uid int, name string, c *capture, o *Output) {
 	if !o.Truncated {
 		return
 	}
 	f := File{Path: "outputs/" + name + ".txt", Body: c.kept}
+	now, err := take(home, s.limits.HomeFiles, false)
+	if err != nil || s.fullHome(now.with([]File{f})) != nil {
+		return
+	}
 	if err := put(home, uid, f); err == nil {
 		o.File = f.Path
 	}
@@ -126,6 +128,8 @@ type process struct {
 	seen            []int // its processes when they were last looked at; whoever watches has it
 	answered, ended chan []byte
 	spent           func() *Stop // more to look at while it runs, or nil
+	full            bool         // it began in a home over its limit
+	before          census       // of the home
 }
 
 // lasting is what the start of a session's process needs and gives beside that
@@ -139,7 +143,7 @@ type lasting struct {
 // start makes the cell and the program in it.
 func (s *Sandbox) start(uid int, job Job) (_ *process, err error) {
 	p := &process{
-		s: s, id: newID(), stopped: make(chan struct{}), reasons: make(chan Stop, 8), watching: make(chan struct{}),
+		s: s, id: newID(), full: job.full, stopped: make(chan struct{}), reasons: make(chan Stop, 8), watching: make(chan struct{}),
 		answered: make(chan []byte, 1), ended: make(chan []byte, 1),
 	}
 	p.dir = filepath.Join(s.dir, runsDir, p.id)
@@ -329,6 +333,9 @@ func (s *Sandbox) config(id string, uid int, job Job) cell.Config {
 		Argv: []string{s.python, "-s", "-S", "-c", driver}, Env: append(env, job.Env...), Filter: s.filter,
 		CPUSeconds: uint64(l.CPU / time.Second), FileBytes: uint64(l.FileSize), Files: uint64(l.OpenFiles),
 		Processes: uint64(l.Processes), AddressBytes: uint64(l.Memory), Nice: 5,
+	}
+	if job.full {
+		c.Limit.Filter, c.Limit.FileBytes = s.filterFull, 0
 	}
 	if job.lasting != nil {
 		c.Limit.Argv[len(c.Limit.Argv)-1] = sessionDriver

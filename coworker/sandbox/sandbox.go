@@ -100,11 +100,13 @@ type Sandbox struct {
 	limits   Limits
 	firstUID int
 	filter   []byte
-	log      *slog.Logger
-	slots    *slots
-	groups   groups
-	spawner  *spawner
-	status   Status
+	// filterFull is for a home over its limit.
+	filterFull []byte
+	log        *slog.Logger
+	slots      *slots
+	groups     groups
+	spawner    *spawner
+	status     Status
 
 	homes   sync.Mutex // while a home is being made
 	closing sync.Once
@@ -150,6 +152,7 @@ type Job struct {
 	Session *Session
 
 	lasting *lasting
+	full    bool // the home is over its limit
 }
 
 // A Folder is shown in the run, read-only. Source is below Dir.

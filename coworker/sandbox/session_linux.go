@@ -168,6 +168,7 @@ func (ses *session) perform(ctx context.Context, job Job, state State) (*Result,
 		return nil, err
 	}
 	if ses.running.Load() == nil {
+		job.full = s.fullHome(before) != nil
 		if err := ses.open(uid, job); err != nil {
 			ses.discard()
 			return nil, err
@@ -187,7 +188,12 @@ func (ses *session) perform(ctx context.Context, job Job, state State) (*Result,
 		}()
 	}
 	c := ses.call(p)
+	c.before = before
+	c.before.bytes += c.nameless(home)
 	result, reason, err := ses.exchange(ctx, p, c, home, job)
+	if stop := s.fullHome(before); stop != nil && p.full && reason == "" {
+		reason = stop.Limit + " limit" // a process that can write nothing is not kept
+	}
 	if reason != "" {
 		ses.end(reason)
 		state = State{Word: Lost, Reason: reason}
@@ -211,7 +217,7 @@ func (ses *session) perform(ctx context.Context, job Job, state State) (*Result,
 func (ses *session) call(p *process) *process {
 	l := &ses.s.limits
 	c := &process{
-		s: ses.s, cmd: p.cmd, group: p.group, started: time.Now(),
+		s: ses.s, full: p.full, cmd: p.cmd, group: p.group, started: time.Now(),
 		stopped: make(chan struct{}), reasons: make(chan Stop, 8), watching: make(chan struct{}),
 	}
 	c.stdout = &capture{limits: l, over: func() { c.stop(ses.s.tooMuch()) }}

@@ -47,9 +47,12 @@ func (p *process) watch(ctx context.Context, home *os.Root, timeout time.Duratio
 }
 
 func (p *process) look(home *os.Root) *Stop {
-	if c, err := take(home, p.s.limits.HomeFiles, false); err == nil {
+	if c, err := take(home, max(p.s.limits.HomeFiles, p.before.files), false); err == nil {
 		c.bytes += p.nameless(home)
-		if why := p.s.overHome(c); why != nil {
+		if p.full {
+			c.files = 0 // it makes none
+		}
+		if why := p.s.overHome(c, p.before); why != nil {
 			return why
 		}
 	}
