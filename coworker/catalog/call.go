@@ -75,7 +75,7 @@ func (r *RPC) serves(module string) bool {
 }
 
 func (s *Service) admitsRemote(method string) error {
-	if !rpcName.MatchString(method) || strings.Contains(method, "..") || strings.Contains(method, "//") || strings.HasPrefix(method, "/") {
+	if !rpcName.MatchString(method) || strings.Contains(method, "..") || strings.Contains("/"+method+"/", "/./") || strings.Contains(method, "//") || strings.HasPrefix(method, "/") {
 		return fmt.Errorf("method: a remote method's name has letters, digits, dots and no empty part")
 	}
 	allowed := s.RPC.Methods

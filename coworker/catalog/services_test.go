@@ -229,6 +229,7 @@ func TestCallsThatAreNotAdmitted(t *testing.T) {
 		{"slack", "web", "POST", "/api.test"},
 		{"slack", "files", "chat.postMessage", ""},
 		{"smsc", "main", "GET", "/send.php"},
+		{"cloudpayments", "main", "payments/./get", ""},
 		{"uis", "main", "POST", "/v2.0"},
 		{"yandex_direct", "direct", "POST", "/campaigns"},
 		{"yandex_metrika", "reports", "POST", "/data"},

@@ -6,7 +6,28 @@ import (
 	"strings"
 
 	"innerloop/coworker"
+	"innerloop/coworker/catalog"
 )
+
+// What callers are told of a call that changed something and did not come to a
+// good end.
+const (
+	doneOnce  = "the call was made, do not repeat it; "
+	lookFirst = "; the call may have been done all the same: look before you repeat it"
+)
+
+// tooLarge is the fault of an answer that is not read to its end.
+func (x *execution) tooLarge(status int, details map[string]any) *coworker.Fault {
+	f := &coworker.Fault{Code: coworker.ResponseTooLarge, Hint: "ask for less: a narrower query, fewer fields, or smaller pages", Details: details}
+	switch done := status >= 200 && status <= 299; {
+	case x.class == catalog.Read:
+	case done:
+		f.Hint = doneOnce + "its answer is larger than is read"
+	default:
+		f.Hint = "the service refused with more than is read" + lookFirst
+	}
+	return f
+}
 
 // answer shapes what came back.
 func (x *execution) answer(ctx context.Context, p *prepared, r *reply, data any, paged bool, info *PageInfo) (*Answer, error) {
@@ -15,11 +36,19 @@ func (x *execution) answer(ctx context.Context, p *prepared, r *reply, data any,
 		a.Page = info
 	}
 	if r.binary {
+		if x.files == nil && x.class != catalog.Read {
+			a.Hint = doneOnce + "its answer is no text and there is nowhere to keep it"
+			return a, nil
+		}
 		if x.files == nil {
 			return nil, &coworker.Fault{Code: coworker.ResponseTooLarge, Hint: "the answer is no text and there is nowhere to keep it", Details: map[string]any{"original_bytes": len(r.raw), "limit": 0}}
 		}
 		raw, masked := r.secret.bytes(r.raw)
 		path, err := x.files.Keep(ctx, x.who, p.Service+"-"+orText(a.RequestID, "answer"), raw)
+		if err != nil && x.class != catalog.Read {
+			a.Hint = doneOnce + "its answer is no text and could not be kept"
+			return a, nil
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -29,11 +58,10 @@ func (x *execution) answer(ctx context.Context, p *prepared, r *reply, data any,
 		}
 		return a, nil
 	}
-	data = r.secret.value(data)
-	selected := true
+	whole := ""
 	if x.call.Select != "" {
 		var err error
-		if data, selected, err = x.selectData(ctx, data); err != nil {
+		if data, whole, err = x.selectData(ctx, data); err != nil {
 			return nil, err
 		}
 	} else if shape := p.service.Shape; shape != nil {
@@ -46,8 +74,8 @@ func (x *execution) answer(ctx context.Context, p *prepared, r *reply, data any,
 	if a.Truncated {
 		a.Hint = "parts were left out (see omitted): name what you need with select, ask for smaller pages, or work on it with repl_execute"
 	}
-	if !selected {
-		a.Hint = "the call was made, do not repeat it; its answer is whole, since too many selections are under way"
+	if whole != "" {
+		a.Hint = doneOnce + "its answer is not selected from: " + whole
 	}
 	return a, nil
 }

@@ -169,7 +169,11 @@ func (e *Engine) Execute(ctx context.Context, who coworker.Caller, call Call) (*
 	answer, err := x.do(ctx)
 	if err != nil {
 		if _, fault := coworker.AsFault(err); !fault && ctx.Err() != nil {
-			err = &coworker.Fault{Code: coworker.UpstreamError, Retry: x.class == catalog.Read, Hint: "the service took longer than 50 seconds; ask for less at a time"}
+			f := &coworker.Fault{Code: coworker.UpstreamError, Retry: x.class == catalog.Read, Hint: "the service took longer than 50 seconds; ask for less at a time"}
+			if !f.Retry {
+				f.Hint = "the service took longer than 50 seconds" + lookFirst
+			}
+			err = f
 		}
 		return nil, x.trace, err
 	}
@@ -269,6 +273,11 @@ func (x *execution) resolve() (*catalog.Service, error) {
 	}
 	if len(c.IdempotencyKey) > keyMax || strings.ContainsFunc(c.IdempotencyKey, func(r rune) bool { return r < 0x21 || r > 0x7e }) {
 		problem("idempotency_key", "must be at most 255 printable ASCII characters without spaces")
+	}
+	if c.Select != "" {
+		if _, wrong := parseJQ(c.Select); wrong != "" {
+			problem("select", wrong)
+		}
 	}
 	if c.Module == "" && len(service.Modules) > 0 {
 		c.Module = service.Modules[0].ID

@@ -72,16 +72,10 @@ func (x *execution) once(ctx context.Context, p *prepared, d *draft, refused str
 		return x.unanswered(err)
 	}
 	if len(raw) > readMax {
-		return nil, "", never, &coworker.Fault{
-			Code: coworker.ResponseTooLarge, Hint: "ask for less: a narrower query, fewer fields, or smaller pages",
-			Details: map[string]any{"original_bytes": ">" + strconv.Itoa(readMax), "limit": readMax},
-		}
+		return nil, "", never, x.tooLarge(answer.StatusCode, map[string]any{"original_bytes": ">" + strconv.Itoa(readMax), "limit": readMax})
 	}
 	if r = decode(answer, raw, mask); r.dense {
-		return nil, "", never, &coworker.Fault{
-			Code: coworker.ResponseTooLarge, Hint: "ask for less: a narrower query, fewer fields, or smaller pages",
-			Details: map[string]any{"original_bytes": len(raw), "values": ">" + strconv.Itoa(valuesMax), "limit": readMax},
-		}
+		return nil, "", never, x.tooLarge(r.status, map[string]any{"original_bytes": len(raw), "values": ">" + strconv.Itoa(valuesMax), "limit": readMax})
 	}
 	return x.judge(ctx, p, d, r, token, refused)
 }

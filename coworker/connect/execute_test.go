@@ -312,7 +312,7 @@ func TestOnlyWhatMayBeRepeatedIsRepeated(t *testing.T) {
 		"a read, line cut":       {connect.Call{Service: "wildberries", Module: "common", Method: "GET", Path: "/ping"}, []http.HandlerFunc{say(http.StatusTeapot, ""), say(200, `{}`)}, 2, "", false},
 		"a read that is refused": {connect.Call{Service: "wildberries", Module: "common", Method: "GET", Path: "/ping"}, []http.HandlerFunc{say(400, `{}`)}, 1, coworker.UpstreamError, false},
 		"a write":                {connect.Call{Service: "wildberries", Module: "content", Method: "POST", Path: "/content/v2/cards/upload", Body: []any{}}, []http.HandlerFunc{busy}, 1, coworker.UpstreamError, true},
-		"a write, line cut":      {connect.Call{Service: "wildberries", Module: "content", Method: "POST", Path: "/content/v2/cards/upload", Body: []any{}}, []http.HandlerFunc{say(http.StatusTeapot, "")}, 1, coworker.UpstreamError, true},
+		"a write, line cut":      {connect.Call{Service: "wildberries", Module: "content", Method: "POST", Path: "/content/v2/cards/upload", Body: []any{}}, []http.HandlerFunc{say(http.StatusTeapot, "")}, 1, coworker.UpstreamError, false},
 		"a rule that forbids it": {connect.Call{Service: "bitrix24", Method: "crm.deal.list"}, []http.HandlerFunc{say(429, `{"error":"OPERATION_TIME_LIMIT"}`)}, 1, coworker.UpstreamError, false},
 		"a rule that allows it":  {connect.Call{Service: "bitrix24", Method: "crm.deal.list"}, []http.HandlerFunc{say(503, `{"error":"QUERY_LIMIT_EXCEEDED"}`), say(200, `{"result":[]}`)}, 2, "", false},
 	} {

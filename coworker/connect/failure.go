@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net"
 	"net/http"
 	"slices"
 	"strings"
@@ -95,7 +96,7 @@ func (x *execution) spoiled(p *prepared, r *reply) *coworker.Fault {
 	f := x.upstream(p, r, 0)
 	f.Retry, f.Hint = false, r.broken
 	if x.class != catalog.Read {
-		f.Hint += "; the call may have been done all the same: look before you repeat it"
+		f.Hint += lookFirst
 	}
 	return f
 }
@@ -111,6 +112,14 @@ func unreachable(err error) error {
 		return &coworker.Fault{Code: coworker.UpstreamError, Hint: "the address of this connection may not be called from here; an admin can allow its network"}
 	}
 	return &coworker.Fault{Code: coworker.UpstreamError, Hint: whatFailed(err), Retry: true}
+}
+
+// neverSent tells whether an exchange failed before there was a connection to
+// send anything over.
+func neverSent(err error) bool {
+	var name *net.DNSError
+	var line *net.OpError
+	return errors.As(err, &name) || errors.As(err, &line) && line.Op == "dial"
 }
 
 func whatFailed(err error) string {

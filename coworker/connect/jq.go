@@ -78,14 +78,26 @@ func writeJQ(out io.Writer, done jqDone) int {
 	return 0
 }
 
-func runJQ(ctx context.Context, task jqTask) jqDone {
-	query, err := gojq.Parse(task.Query)
+// parseJQ reads a program without running it, and tells what is wrong with it.
+func parseJQ(text string) (query *gojq.Query, problem string) {
+	if len(text) > jqQuery {
+		return nil, fmt.Sprintf("must be at most %d bytes", jqQuery)
+	}
+	query, err := gojq.Parse(text)
 	if err != nil {
 		var where *gojq.ParseError
 		if errors.As(err, &where) {
-			return jqDone{Problem: fmt.Sprintf("is no jq program: something is wrong before byte %d", where.Offset)}
+			return nil, fmt.Sprintf("is no jq program: something is wrong before byte %d", where.Offset)
 		}
-		return jqDone{Problem: "is no jq program"}
+		return nil, "is no jq program"
+	}
+	return query, ""
+}
+
+func runJQ(ctx context.Context, task jqTask) jqDone {
+	query, problem := parseJQ(task.Query)
+	if problem != "" {
+		return jqDone{Problem: problem}
 	}
 	// No environment, no files, no clock of ours, no input but the answer.
 	code, err := gojq.Compile(query, gojq.WithEnvironLoader(func() []string { return nil }))
@@ -128,32 +140,39 @@ func runJQ(ctx context.Context, task jqTask) jqDone {
 // a core, since half of their life is starting.
 func jqParallel() int { return 2 * runtime.GOMAXPROCS(0) }
 
-// selectData puts the caller's jq program to the answer. When others' programs
-// leave no place for it until the call must end, a read is refused, to be made
-// again; what changed something was done and is answered as it came.
-func (x *execution) selectData(ctx context.Context, data any) (selected any, done bool, err error) {
+// selectData puts the caller's jq program to the answer. When that fails, or
+// others' programs leave no place for it until the call must end, a read is
+// refused, to be made again; what changed something was done and is answered as
+// it came, with what stood in the way.
+func (x *execution) selectData(ctx context.Context, data any) (selected any, whole string, err error) {
 	select {
 	case x.selecting <- struct{}{}:
 		defer func() { <-x.selecting }()
 	case <-ctx.Done():
 		switch {
 		case !errors.Is(ctx.Err(), context.DeadlineExceeded):
-			return nil, false, ctx.Err()
+			return nil, "", ctx.Err()
 		case x.class == catalog.Read:
-			return nil, false, coworker.Paced(time.Second, cap(x.selecting), "selections at once on this server")
+			return nil, "", coworker.Paced(time.Second, cap(x.selecting), "selections at once on this server")
 		}
-		return data, false, nil
+		return data, "too many selections are under way", nil
 	}
 	selected, err = selectJQ(ctx, x.call.Select, data)
-	return selected, true, err
+	if err == nil || x.class == catalog.Read {
+		return selected, "", err
+	}
+	whole = "select could not be run"
+	if f, ok := coworker.AsFault(err); ok {
+		if problems, ok := f.Details.([]coworker.Problem); ok {
+			whole = "select " + problems[0].Problem
+		}
+	}
+	return data, whole, nil
 }
 
 // selectJQ runs a jq program over a value. What a program prints besides one
 // result becomes a list.
 func selectJQ(ctx context.Context, query string, value any) (any, error) {
-	if len(query) > jqQuery {
-		return nil, badSelect(fmt.Sprintf("must be at most %d bytes", jqQuery))
-	}
 	input, err := encodeJSON(value)
 	if err != nil {
 		return nil, err

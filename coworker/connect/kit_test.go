@@ -41,6 +41,7 @@ type bench struct {
 	slept   []time.Duration
 	now     time.Time
 	kept    map[string][]byte
+	full    error // of Keep
 }
 
 var everything = coworker.Caller{Scopes: coworker.WriteTools | coworker.ReadData, Class: coworker.ClassIrreversible}
@@ -48,19 +49,7 @@ var everything = coworker.Caller{Scopes: coworker.WriteTools | coworker.ReadData
 // open makes a bench. serve answers each request; the body is read for it.
 func open(t testing.TB, serve http.HandlerFunc) *bench {
 	t.Helper()
-	all, err := services()
-	if err != nil {
-		t.Fatal(err)
-	}
-	ring, err := keyring.New(bytes.Repeat([]byte{1}, keyring.MasterSize))
-	if err != nil {
-		t.Fatal(err)
-	}
-	key, err := ring.For("connector cursor")
-	if err != nil {
-		t.Fatal(err)
-	}
-	b := &bench{t: t, books: map[string]connect.Connection{}, renewed: map[string]string{}, kept: map[string][]byte{}, now: time.Date(2026, 11, 30, 9, 0, 0, 0, time.UTC)}
+	var b *bench
 	do := doer(func(r *http.Request) (*http.Response, error) {
 		if err := r.Context().Err(); err != nil {
 			return nil, err
@@ -82,9 +71,29 @@ func open(t testing.TB, serve http.HandlerFunc) *bench {
 		}
 		return w.Result(), nil
 	})
+	b = openTo(t, func([]netip.Prefix, string) connect.Doer { return do })
+	return b
+}
+
+// openTo makes a bench with a way out of its own.
+func openTo(t testing.TB, clients func([]netip.Prefix, string) connect.Doer) *bench {
+	t.Helper()
+	all, err := services()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ring, err := keyring.New(bytes.Repeat([]byte{1}, keyring.MasterSize))
+	if err != nil {
+		t.Fatal(err)
+	}
+	key, err := ring.For("connector cursor")
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := &bench{t: t, books: map[string]connect.Connection{}, renewed: map[string]string{}, kept: map[string][]byte{}, now: time.Date(2026, 11, 30, 9, 0, 0, 0, time.UTC)}
 	b.Engine, err = connect.New(connect.Options{
 		Catalog: all, Book: b, Cursors: key, Files: b,
-		Clients: func([]netip.Prefix, string) connect.Doer { return do },
+		Clients: clients,
 		Now: func() time.Time {
 			b.mu.Lock()
 			defer b.mu.Unlock()
@@ -164,6 +173,9 @@ func (b *bench) Renew(_ context.Context, id string, version int64, field, value 
 }
 
 func (b *bench) Keep(_ context.Context, _ coworker.Caller, name string, body []byte) (string, error) {
+	if b.full != nil {
+		return "", b.full
+	}
 	b.kept[name] = body
 	return "downloads/" + name, nil
 }

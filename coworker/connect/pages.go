@@ -307,10 +307,13 @@ func (x *execution) pages(ctx context.Context, p *prepared, d *draft, bound []by
 		}
 		info.Pages++
 		if !paged || r.binary {
+			r.body = r.secret.value(r.body)
 			break
 		}
 		next, _, total := follow(rule, d, r.header, r.body)
 		info.HasMore, info.Total, info.Next = next != nil, total, ""
+		// By its own secrets: the next page may be asked for with others.
+		r.body = r.secret.value(r.body)
 		if next == nil {
 			all = append(all, r.body)
 			break

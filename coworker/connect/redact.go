@@ -50,12 +50,35 @@ func newRedactor(secrets ...string) redactor {
 
 var percents = regexp.MustCompile(`%[0-9A-F]{2}`)
 
-// spellings of a secret: in addresses, in JSON, in hex, and in base64 alone or
-// in the middle of something longer.
+// markup are the ways in which HTML and XML are written: within a text, within
+// quotes, and by templates that escape more.
+var markup = []*strings.Replacer{
+	strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;"),
+	strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;"),
+	strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&#34;", "'", "&#39;"),
+	strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&#34;", "'", "&#39;", "+", "&#43;"),
+	strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;", "'", "&apos;"),
+	strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;", "'", "&#39;"),
+	strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;", "'", "&#039;"),
+	strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;", "'", "&#x27;"),
+	strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;", "'", "&#x27;", "/", "&#x2F;"),
+}
+
+// spellings of a secret: in addresses once and twice, in HTML and XML, in JSON,
+// in hex, and in base64 alone or in the middle of something longer.
 func spellings(s string) []string {
 	all := []string{s, url.QueryEscape(s), url.PathEscape(s), awsEscape(s, false), awsEscape(s, true), hex.EncodeToString([]byte(s)), strings.ToUpper(hex.EncodeToString([]byte(s)))}
 	for _, one := range all[1:5] {
 		all = append(all, percents.ReplaceAllStringFunc(one, strings.ToLower))
+	}
+	for _, one := range all[1:5] {
+		for _, once := range []string{one, percents.ReplaceAllStringFunc(one, strings.ToLower)} {
+			twice := url.QueryEscape(once)
+			all = append(all, twice, percents.ReplaceAllStringFunc(twice, strings.ToLower), strings.ReplaceAll(once, "%", "%25"))
+		}
+	}
+	for _, entities := range markup {
+		all = append(all, entities.Replace(s))
 	}
 	for _, escape := range []bool{false, true} {
 		var b bytes.Buffer

@@ -127,7 +127,7 @@ func (d *draft) remote(service *catalog.Service, call catalog.Call, query map[st
 			return "", nil, nil, coworker.InvalidArguments(coworker.Problem{Field: "body", Problem: "must be an object: the method's arguments by name"})
 		}
 	}
-	values := map[string]string{"method": url.PathEscape(call.Method), "service": url.PathEscape(name), "action": url.PathEscape(action)}
+	values := map[string]string{"method": segments(call.Method), "service": segments(name), "action": segments(action)}
 	for _, part := range placeholder.FindAllStringSubmatch(form.Path, -1) {
 		if _, known := values[part[1]]; known {
 			continue
@@ -151,6 +151,10 @@ func (d *draft) remote(service *catalog.Service, call catalog.Call, query map[st
 			query = map[string]any{}
 		}
 		maps.Copy(query, args)
+		// What names the method comes last: it is what the call was classed by.
+		for key, template := range form.Envelope {
+			query[key], _ = expand(template, map[string]string{"method": call.Method, "service": name, "action": action, "id": "1"})
+		}
 		return path, query, nil, nil
 	case "form":
 		d.form = catalog.FormBody
@@ -175,6 +179,15 @@ func (d *draft) remote(service *catalog.Service, call catalog.Call, query map[st
 		}
 	}
 	return path, query, envelope, nil
+}
+
+// segments escapes a name for a path in which its slashes part segments.
+func segments(name string) string {
+	parts := strings.Split(name, "/")
+	for i := range parts {
+		parts[i] = url.PathEscape(parts[i])
+	}
+	return strings.Join(parts, "/")
 }
 
 // merged lays one form over another.

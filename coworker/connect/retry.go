@@ -27,13 +27,13 @@ func (x *execution) attempts(ctx context.Context, p *prepared, d *draft) (*reply
 		if waitErr := x.sleep(ctx, wait); waitErr != nil {
 			return nil, err
 		}
-		x.trace.Retries++
 		// The credential may have been changed, or renewed, meanwhile.
 		if same, lookErr := x.refresh(ctx, p, d); lookErr != nil {
 			return nil, lookErr
 		} else if !same {
 			return nil, err
 		}
+		x.trace.Retries++
 	}
 }
 
@@ -87,9 +87,15 @@ func (x *execution) again(status int, rule *catalog.ErrorRule, told, usual time.
 // unanswered is the outcome of a try that the network ended. What may not be
 // called now may not be called in a second either.
 func (x *execution) unanswered(err error) (*reply, string, time.Duration, error) {
+	unsent := neverSent(err)
 	err = unreachable(err)
-	if f, ok := coworker.AsFault(err); !ok || !f.Retry {
+	f, ok := coworker.AsFault(err)
+	if !ok || !f.Retry {
 		return nil, "", never, err
+	}
+	if x.class != catalog.Read && x.call.IdempotencyKey == "" && !unsent {
+		f.Retry = false
+		f.Hint += lookFirst
 	}
 	return nil, "", x.again(0, nil, 0, time.Second), err
 }

@@ -56,9 +56,9 @@ func TestEveryRetryIsCounted(t *testing.T) {
 		"a question by POST":                   {asking, []http.HandlerFunc{say(200, `{"access_token":"token-abcdefgh"}`), say(503, `{}`), good}, 3, []time.Duration{time.Second}, false, false, 0},
 		"a write, 429":                         {write, []http.HandlerFunc{say(429, `{}`)}, 1, nil, true, true, 0},
 		"a write, 503":                         {write, []http.HandlerFunc{say(503, `{}`)}, 1, nil, true, true, 0},
-		"a write, line cut":                    {write, []http.HandlerFunc{cut}, 1, nil, true, true, 0},
+		"a write, line cut":                    {write, []http.HandlerFunc{cut}, 1, nil, true, false, 0},
 		"a payment without a key":              {pay, []http.HandlerFunc{say(503, `{}`)}, 1, nil, true, true, 0},
-		"a payment without a key, cut":         {pay, []http.HandlerFunc{cut}, 1, nil, true, true, 0},
+		"a payment without a key, cut":         {pay, []http.HandlerFunc{cut}, 1, nil, true, false, 0},
 		"a payment with a key":                 {keyed, []http.HandlerFunc{say(503, `{}`), cut, good}, 3, []time.Duration{time.Second, 2 * time.Second}, false, false, 0},
 		"a payment with a key, by a rule":      {keyed, []http.HandlerFunc{say(500, `{}`), good}, 2, []time.Duration{2 * time.Second}, false, false, 0},
 		"a payment with a key, refused":        {keyed, []http.HandlerFunc{say(400, `{}`)}, 1, nil, true, false, 0},
@@ -125,8 +125,11 @@ func TestEachTryReadsTheCredentialAnew(t *testing.T) {
 		b.mu.Unlock()
 		say(503, `{}`)(w, r)
 	})
-	b.refused(call, coworker.NotConnected)
-	if asked, _ := b.requests(); len(asked) != 1 {
-		t.Errorf("%d requests after it was removed", len(asked))
+	_, trace, err := b.Execute(t.Context(), everything, call)
+	if f, ok := coworker.AsFault(err); !ok || f.Code != coworker.NotConnected {
+		t.Errorf("removed meanwhile: %v", err)
+	}
+	if asked, _ := b.requests(); len(asked) != 1 || trace.Retries != 0 {
+		t.Errorf("%d requests after it was removed, %d retries told", len(asked), trace.Retries)
 	}
 }
