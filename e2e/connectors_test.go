@@ -61,6 +61,7 @@ type further struct {
 	want    coworker.Code // "" for success
 	retries int
 	asked   int    // requests that come to the route
+	rows    int    // that an answer of several pages has; 0 is not looked at
 	tells   string // in the details of a refusal
 }
 
@@ -330,6 +331,9 @@ func (d drive) holds(t *testing.T, results []reaction, s *simulator.Server) {
 		}
 		if !strings.Contains(string(r.Value.Details), one.tells) {
 			t.Errorf("%s: %s does not tell %s", one.route, r.Value.Details, one.tells)
+		}
+		if list, _ := r.Value.Data.([]any); one.rows > 0 && len(list) != one.rows {
+			t.Errorf("%s: %d rows, want %d", one.route, len(list), one.rows)
 		}
 		count(one.route, one.on, one.asked)
 	}

@@ -63,7 +63,10 @@ func (s *Service) Admits(call Call) error {
 		return nil
 	}
 	decoded, err := url.PathUnescape(call.Path)
-	if err != nil || !slices.ContainsFunc(module.Paths, func(glob string) bool { return matchPath(glob, decoded) }) {
+	if err != nil || !slices.ContainsFunc(module.Paths, func(glob string) bool {
+		method, path := globOf(glob)
+		return (method == "" || method == call.Method) && matchPath(path, decoded)
+	}) {
 		return fmt.Errorf("path: not admitted by module %s: %s", module.ID, strings.Join(module.Paths, ", "))
 	}
 	return nil

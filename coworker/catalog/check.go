@@ -85,9 +85,13 @@ func (c *checker) checkModules() {
 		if module.TestURL != "" {
 			c.checkBase(field+".test_url", module.TestURL)
 		}
-		for j, glob := range module.Paths {
+		for j, entry := range module.Paths {
+			method, glob := globOf(entry)
 			if err := checkGlob(glob); err != nil {
 				c.add(fmt.Sprintf("%s.paths.%d", field, j), "%v", err)
+			}
+			if method != "" && !slices.Contains(httpMethods, method) {
+				c.add(fmt.Sprintf("%s.paths.%d", field, j), "no method before the path: one of %s", strings.Join(httpMethods, ", "))
 			}
 		}
 		for _, id := range module.Auth {

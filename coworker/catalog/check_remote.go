@@ -24,7 +24,8 @@ func (c *checker) checkRemotePaths() {
 		if !c.RPC.serves(module.ID) {
 			continue
 		}
-		for j, glob := range module.Paths {
+		for j, entry := range module.Paths {
+			_, glob := globOf(entry)
 			if slices.ContainsFunc(remote, func(path string) bool { return meet(glob, path) }) {
 				c.add(fmt.Sprintf("modules.%d.paths.%d", i, j), "reaches remote methods, which are called by name alone")
 			}

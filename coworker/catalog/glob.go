@@ -61,6 +61,15 @@ func checkGlob(glob string) error {
 	return nil
 }
 
+// globOf divides an entry of an allow-list: «GET /things/**» is admitted for one
+// method alone.
+func globOf(entry string) (method, glob string) {
+	if method, glob, two := strings.Cut(entry, " "); two {
+		return method, glob
+	}
+	return "", entry
+}
+
 // matchPath tells whether a decoded path fits a glob: * is any text within a
 // segment, ** any number of segments.
 func matchPath(glob, path string) bool {

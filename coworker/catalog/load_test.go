@@ -80,6 +80,7 @@ func TestRefusals(t *testing.T) {
 		"a glob with a half **":              {"/v1/**", "/v1/a**", "good.yaml: modules.0.paths.0: ** in a path glob is a whole segment"},
 		"a glob that does not begin with /":  {`"/v1/**"`, `"v1/**"`, "good.yaml: modules.0.paths.0: a path glob begins with /"},
 		"a glob that climbs":                 {`"/v1/**"`, `"/v1/../**"`, "holds no . or .. segment"},
+		"a path for a method nobody knows":   {`"/v1/**"`, `"FETCH /v1/**"`, "good.yaml: modules.0.paths.0: no method before the path: one of GET"},
 		"a glob with a query":                {`"/v1/**"`, `"/v1/**?x"`, "good.yaml: modules.0.paths.0:"},
 		"a recipe outside its allow-list":    {"path: /v1/things, query", "path: /v2/things, query", "good.yaml: recipes.0.call: path: not admitted by module main: /v1/**"},
 		"a recipe of another module":         {"call: {module: main, method: POST", "call: {module: side, method: POST", "good.yaml: recipes.2.call: module: not one of main"},

@@ -69,7 +69,7 @@ type Module struct {
 	Summary    string            `yaml:"summary" json:"summary,omitempty"`
 	BaseURL    string            `yaml:"base_url" json:"base_url"`         // https; {name} from params, or from a path credential
 	TestURL    string            `yaml:"test_url" json:"-"`                // the service's own sandbox
-	Paths      []string          `yaml:"paths" json:"paths,omitempty"`     // globs; absent admits every path, and none where remote methods are called (but in OData)
+	Paths      []string          `yaml:"paths" json:"paths,omitempty"`     // globs, after a method and a space admitted for that alone; absent admits every path, and none where remote methods are called (but in OData)
 	Methods    []string          `yaml:"methods" json:"methods,omitempty"` // HTTP methods; absent admits every one
 	Auth       []string          `yaml:"auth" json:"auth,omitempty"`       // ids of the alternatives that work here; absent means all
 	Body       Encoding          `yaml:"body" json:"body,omitempty"`       // absent means json

@@ -243,7 +243,7 @@ func (x *execution) draft(p *prepared) (*draft, error) {
 		return nil, err
 	}
 	if x.at != nil {
-		err = x.turn(p.service, d, x.at)
+		err = x.turn(p, d, x.at)
 	}
 	return d, err
 }
@@ -356,24 +356,20 @@ func (x *execution) idempotent(service *catalog.Service, d *draft) error {
 	return nil
 }
 
-// turn moves a draft to another page, which must be of the same module.
-func (x *execution) turn(service *catalog.Service, d *draft, at *place) error {
-	base := *d.url
+// turn moves a draft to another page, which must be of the same module and of
+// no wider class than the call.
+func (x *execution) turn(p *prepared, d *draft, at *place) error {
+	root := d.url // the address of a remote method is its own
+	if at.URL != "" && !p.service.Remote(x.target) {
+		var err error
+		if root, err = p.base(x.module); err != nil {
+			return err
+		}
+	}
 	if err := at.apply(d); err != nil {
 		return err
 	}
-	if at.URL == "" {
-		return nil
-	}
-	root := base
-	if suffix := x.target.Path; suffix != "" {
-		cut, ok := strings.CutSuffix(base.EscapedPath(), escapedPath(suffix))
-		if !ok {
-			return foreignPage()
-		}
-		root.Path, root.RawPath = cut, ""
-	}
-	if !withinModule(service, x.target, &root, d.url) {
+	if at.URL != "" && !x.within(p.service, root, d.url) {
 		return foreignPage()
 	}
 	return nil

@@ -61,10 +61,13 @@ func TestAnAnswerLeadsNowhere(t *testing.T) {
 			})
 			b, _ := openOut(t, nil)
 			b.books["github"] = githubAt(s.URL, beside)
-			_, _, err := b.Execute(t.Context(), everything, connect.Call{Service: "github", Method: "GET", Path: "/user/repos", MaxPages: 5})
+			said, _, err := b.Execute(t.Context(), everything, connect.Call{Service: "github", Method: "GET", Path: "/user/repos", MaxPages: 5})
 			f, _ := coworker.AsFault(err)
-			if followed := c.status >= 300 || c.header == "Link"; followed && (f == nil || f.Code != coworker.UpstreamError || f.Contract().Retryable) || !followed && err != nil {
+			if followed := c.status >= 300; followed && (f == nil || f.Code != coworker.UpstreamError || f.Contract().Retryable) || !followed && err != nil {
 				t.Errorf("%v", err)
+			}
+			if c.header == "Link" && (said == nil || said.Page.Next != "" || !strings.Contains(said.Hint, "outside of the module")) {
+				t.Errorf("%+v", said)
 			}
 			if n := asked.Load(); n != 1 {
 				t.Errorf("%d requests", n)

@@ -272,14 +272,22 @@ func binding(p *prepared, call catalog.Call) []byte {
 	return sum[:]
 }
 
-// withinModule tells whether an address that a service gave stays in the
-// module's own allow-list.
-func withinModule(service *catalog.Service, call catalog.Call, base, next *url.URL) bool {
-	path, ok := strings.CutPrefix(next.EscapedPath(), strings.TrimSuffix(base.EscapedPath(), "/"))
-	if !ok || next.Host != base.Host || next.Scheme != base.Scheme {
+// within tells whether an address that a service gave stays in the module's own
+// allow-list, and is a call that the caller's permission was looked up for.
+func (x *execution) within(service *catalog.Service, root, next *url.URL) bool {
+	path, ok := strings.CutPrefix(next.EscapedPath(), strings.TrimSuffix(root.EscapedPath(), "/"))
+	if !ok || next.Host != root.Host || next.Scheme != root.Scheme {
 		return false
 	}
-	return service.Remote(call) || service.Admits(catalog.Call{Module: call.Module, Method: call.Method, Path: path}) == nil
+	if service.Remote(x.target) {
+		return path == "" || path == "/"
+	}
+	call := catalog.Call{Module: x.target.Module, Method: x.target.Method, Path: path, Query: x.target.Query, Body: x.target.Body}
+	if service.Admits(call) != nil {
+		return false
+	}
+	class := service.Classify(call)
+	return class == catalog.Read || class == x.class
 }
 
 // pages does the call, and those of further pages when they are asked for.
@@ -288,11 +296,11 @@ func (x *execution) pages(ctx context.Context, p *prepared, d *draft, bound []by
 	var all []any
 	info := &PageInfo{}
 	var last *reply
-	paced := false
+	ended := "" // why the answer ends before its last page
 	for {
 		r, err := x.attempts(ctx, p, d)
 		if f, refused := coworker.AsFault(err); refused && f.Code == coworker.RateLimited && last != nil {
-			paced = true // what was read is told, with the way to go on
+			ended = "the pace that the service asks for ends the answer here; go on with page in a while"
 			break
 		}
 		if err != nil {
@@ -318,21 +326,27 @@ func (x *execution) pages(ctx context.Context, p *prepared, d *draft, bound []by
 			all = append(all, r.body)
 			break
 		}
+		all = append(all, r.body)
+		onward := d.clone()
+		if err := x.turn(p, onward, next); err != nil {
+			f, refused := coworker.AsFault(err)
+			if !refused {
+				return nil, err
+			}
+			ended = f.Hint // what was read is told
+			break
+		}
 		if info.Next, err = x.cursor(next, bound); err != nil {
 			return nil, err
 		}
-		all = append(all, r.body)
 		if info.Pages >= x.call.MaxPages || int(x.trace.BytesIn) > readMax {
 			break
 		}
-		x.at = next
-		if err := x.turn(p.service, d, next); err != nil {
-			return nil, err
-		}
+		x.at, d = next, onward
 	}
 	a, err := x.answer(ctx, p, last, merge(rule, d, last, all), paged, info)
-	if err == nil && paced && a.Hint == "" {
-		a.Hint = "the pace that the service asks for ends the answer here; go on with page in a while"
+	if err == nil && a.Hint == "" {
+		a.Hint = ended
 	}
 	return a, err
 }

@@ -1,9 +1,12 @@
 package connect_test
 
 import (
+	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 
+	"innerloop/coworker"
 	"innerloop/coworker/connect"
 )
 
@@ -49,4 +52,69 @@ func TestPagesThatThePaceEndsAreNotLost(t *testing.T) {
 	}
 	call.Page = a.Page.Next
 	b.refused(call, "RATE_LIMITED")
+}
+
+// GitHub's pages of a repository's lists have the repository's number in their
+// address.
+func TestPagesGoOnUnderTheNumberOfARepository(t *testing.T) {
+	t.Parallel()
+	asked := []string{}
+	b := open(t, func(w http.ResponseWriter, r *http.Request) {
+		asked = append(asked, r.URL.RequestURI())
+		if n := len(asked); n < 3 {
+			w.Header().Set("Link", fmt.Sprintf(`<https://api.github.com/repositories/1300192/issues?page=%d>; rel="next"`, n+1))
+		}
+		say(200, fmt.Sprintf(`[{"number":%d}]`, len(asked)))(w, r)
+	})
+	call := connect.Call{Service: "github", Method: "GET", Path: "/repos/o/r/issues", MaxPages: 2}
+	a := b.do(call)
+	if got := asJSON(t, a.Data); got != `[{"number":1},{"number":2}]` || a.Page.Pages != 2 || a.Page.Next == "" {
+		t.Fatalf("%s %+v %q", got, a.Page, a.Hint)
+	}
+	call.Page = a.Page.Next
+	if got := asJSON(t, b.do(call).Data); got != `[{"number":3}]` || strings.Join(asked, " ") != "/repos/o/r/issues /repositories/1300192/issues?page=2 /repositories/1300192/issues?page=3" {
+		t.Errorf("%s %q", got, asked)
+	}
+	b.refused(connect.Call{Service: "github", Method: "POST", Path: "/repositories/1300192/issues", Body: map[string]any{"title": "A"}}, coworker.InvalidArg)
+}
+
+// Attack: a service names a next page that the module does not admit, that is
+// elsewhere, or that is more than the call's class. Expectation: no such page
+// is asked for, and what was read until then is told.
+func TestAForeignNextPageEndsTheAnswer(t *testing.T) {
+	t.Parallel()
+	for _, next := range []string{
+		"https://api.github.com/admin/users?page=3", "https://api.github.com.evil.example/user/repos?page=3",
+		"http://api.github.com/user/repos?page=3", "https://api.github.com/repositories/../admin/users", "//evil.example/user/repos",
+	} {
+		n := 0
+		b := open(t, func(w http.ResponseWriter, r *http.Request) {
+			if n++; n == 1 {
+				w.Header().Set("Link", `<https://api.github.com/user/repos?page=2>; rel="next"`)
+			} else {
+				w.Header().Set("Link", "<"+next+`>; rel="next"`)
+			}
+			say(200, fmt.Sprintf(`[{"id":%d}]`, n))(w, r)
+		})
+		a := b.do(connect.Call{Service: "github", Method: "GET", Path: "/user/repos", MaxPages: 5})
+		if got := asJSON(t, a.Data); got != `[{"id":1},{"id":2}]` || n != 2 || !a.Page.HasMore || a.Page.Next != "" || !strings.Contains(a.Hint, "outside") {
+			t.Errorf("%s: %s, %d requests, %+v %q", next, got, n, a.Page, a.Hint)
+		}
+	}
+}
+
+// Attack: the next page of a search lies at a path that changes something.
+// Expectation: it is not called under the permission to search.
+func TestANextPageIsOfTheCallsClass(t *testing.T) {
+	t.Parallel()
+	n := 0
+	b := open(t, func(w http.ResponseWriter, r *http.Request) {
+		n++
+		w.Header().Set("Link", `<https://api.github.com/repos/o/r/dispatches?page=2>; rel="next"`)
+		say(200, `[{"id":1}]`)(w, r)
+	})
+	a := b.do(connect.Call{Service: "github", Method: "POST", Path: "/markdown/search", MaxPages: 5})
+	if n != 1 || !a.Page.HasMore || a.Page.Next != "" || !strings.Contains(a.Hint, "outside") {
+		t.Errorf("%d requests, %+v %q", n, a.Page, a.Hint)
+	}
 }

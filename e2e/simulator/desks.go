@@ -8,6 +8,22 @@ func GitHub() Service {
 		Rows: rows(5, func(n int) map[string]any { return map[string]any{"id": n, "node_id": "dropped"} }),
 		Name: "page", Size: "per_page", Max: 100, Start: 1, Whole: true,
 	}
+	linked := func(page []any, next string, _ int) Reply {
+		if next == "" {
+			return says(200, page)
+		}
+		return says(200, page, "Link", `<`+next+`>; rel="next", <`+next+`&last>; rel="last"`)
+	}
+	// Pages of a repository's lists go on under its number.
+	issues := func(r *Request) Reply {
+		moved := *r.URL
+		moved.Path = "/" + host + "repositories/1300192/issues"
+		numbered := *r.Request
+		numbered.URL = &moved
+		in := *r
+		in.Request = &numbered
+		return repos.byAddress(linked)(&in)
+	}
 	return Service{
 		ID:      "github",
 		Good:    Credential{Fields: map[string]string{"token": token}},
@@ -32,12 +48,9 @@ func GitHub() Service {
 		}),
 		Routes: []Route{
 			{Call: "GET " + host + "user", Answer: fixed(200, map[string]any{"login": "robot"})},
-			{Call: "GET " + host + "user/repos", Answer: repos.byAddress(func(page []any, next string, _ int) Reply {
-				if next == "" {
-					return says(200, page)
-				}
-				return says(200, page, "Link", `<`+next+`>; rel="next", <`+next+`&last>; rel="last"`)
-			})},
+			{Call: "GET " + host + "user/repos", Answer: repos.byAddress(linked)},
+			{Call: "GET " + host + "repos/*/*/issues", Answer: issues},
+			{Call: "GET " + host + "repositories/*/issues", Answer: issues},
 			{Call: "GET " + host + "search/issues", Busy: 1, Answer: fixed(200, map[string]any{"total_count": 0, "items": []any{}})},
 			{Call: "GET " + host + "search/repositories", Answer: fixed(403, map[string]any{"message": "API rate limit exceeded for user ID 1."}, "Retry-After", "60", "X-RateLimit-Remaining", "0")},
 			{Call: "POST " + host + "repos/*/*/labels", Type: jsonType, Answer: func(r *Request) Reply {
