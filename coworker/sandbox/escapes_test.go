@@ -273,7 +273,7 @@ if child == 0:
 os.waitpid(child, 0)
 print("BROKEN and lived")`, false},
 	"the environment": {`
-known = {"HOME", "USER", "PATH", "LANG", "TZ", "TMPDIR", "PYTHONDONTWRITEBYTECODE", "PYTHONUTF8", "MPLBACKEND", "MPLCONFIGDIR", "OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "LC_CTYPE"}
+known = {"HOME", "USER", "PATH", "LANG", "TZ", "TMPDIR", "PYTHONDONTWRITEBYTECODE", "PYTHONUTF8", "PYTHONSAFEPATH", "PYTHONNOUSERSITE", "MPLBACKEND", "MPLCONFIGDIR", "OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "LC_CTYPE"}
 if set(os.environ) - known: print("BROKEN", set(os.environ) - known)`, true},
 	"the program of the server": {`
 import glob

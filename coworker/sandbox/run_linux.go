@@ -308,7 +308,7 @@ func (s *Sandbox) config(id string, uid int, job Job) cell.Config {
 	}
 	env := []string{
 		"HOME=/home/user", "USER=user", "PATH=/usr/local/bin:/usr/bin:/bin", "LANG=C.UTF-8", "TZ=UTC",
-		"TMPDIR=/tmp", "PYTHONDONTWRITEBYTECODE=1", "PYTHONUTF8=1", "MPLBACKEND=Agg", "MPLCONFIGDIR=/tmp/mpl",
+		"TMPDIR=/tmp", "PYTHONDONTWRITEBYTECODE=1", "PYTHONUTF8=1", "PYTHONSAFEPATH=1", "PYTHONNOUSERSITE=1", "MPLBACKEND=Agg", "MPLCONFIGDIR=/tmp/mpl",
 		"OPENBLAS_NUM_THREADS=1", "OMP_NUM_THREADS=1",
 	}
 	var path []string

@@ -1,10 +1,15 @@
 def serve():
+    import sys
+
+    # The home may hold what another key of the user left: it comes last, also
+    # for what is imported here. Before Python 3.11 it stands first by itself.
+    sys.path[:] = [folder for folder in sys.path if folder not in ("", "/home/user")]
     import os
     import site
-    import sys
 
     # As in a run, whose driver says why.
     sys.path += [folder for folder in site.getsitepackages() if os.path.isdir(folder)]
+    sys.path.append("")
     site.setquit()
     site.sethelper()
     os.set_inheritable(4, False)
