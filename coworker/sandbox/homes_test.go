@@ -3,8 +3,10 @@
 package sandbox_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -83,5 +85,39 @@ func TestWhatCanBeImportedIsTriedAtTheStart(t *testing.T) {
 	}
 	if users, err := s.Users(); err != nil || len(users) != 0 {
 		t.Errorf("%q %v", users, err)
+	}
+}
+
+// TestServersThatStartAtOnceDoNotSeeEachOther: they share a folder, and each
+// tries a run in it, sweeps what others left, and has runs begin.
+func TestServersThatStartAtOnceDoNotSeeEachOther(t *testing.T) {
+	t.Parallel()
+	_, dir := openIn(t, t.TempDir(), nil)
+	left := filepath.Join(dir, "homes", "probe-0123456789abcdef")
+	if err := os.MkdirAll(filepath.Join(left, "x"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	var all sync.WaitGroup
+	for n := range 6 {
+		all.Go(func() {
+			for i := range 3 {
+				s, err := sandbox.New(t.Context(), sandbox.Options{Dir: dir, Limits: small(), Logger: quiet()})
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if status := s.Status(); !status.Available {
+					t.Errorf("%s: %s", status.Failed, status.Cause)
+				}
+				if _, err := s.Run(t.Context(), sandbox.Job{User: fmt.Sprintf("u%d-%d", n, i), Code: "1"}); err != nil {
+					t.Error(err)
+				}
+				s.Close()
+			}
+		})
+	}
+	all.Wait()
+	if names, err := filepath.Glob(filepath.Join(dir, "homes", "probe*")); err != nil || len(names) > 0 {
+		t.Errorf("homes stay: %v %v", names, err)
 	}
 }

@@ -21,6 +21,7 @@ func (s *Sandbox) prepare(ctx context.Context, try []string) {
 	s.groups = findGroups()
 	s.groups.sweep()
 	s.sweepRuns()
+	s.sweepProbes()
 	fail := func(step string, err error) {
 		s.status.Failed, s.status.Cause = step, err.Error()
 		s.log.Warn("no sandbox on this machine", "step", step, "error", err.Error())
@@ -50,8 +51,12 @@ func (s *Sandbox) prepare(ctx context.Context, try []string) {
 		fail("stand in the sandbox folder", err)
 		return
 	}
-	const user = "probe"
-	defer func() { _ = s.RemoveHome(user) }()
+	user, lock, err := s.makeProbe()
+	if err != nil {
+		fail("try a run", err)
+		return
+	}
+	defer func() { _ = errors.Join(s.RemoveHome(user), lock.Close()) }()
 	ctx, cancel := context.WithTimeout(ctx, probeTime+5*time.Second)
 	defer cancel()
 	result, err := s.run(ctx, Job{User: user, Code: fmt.Sprintf(probe, strings.Join(try, " ")), Timeout: probeTime})

@@ -143,19 +143,15 @@ type lasting struct {
 // start makes the cell and the program in it.
 func (s *Sandbox) start(uid int, job Job) (_ *process, err error) {
 	p := &process{
-		s: s, id: newID(), full: job.full, stopped: make(chan struct{}), reasons: make(chan Stop, 8), watching: make(chan struct{}),
+		s: s, full: job.full, stopped: make(chan struct{}), reasons: make(chan Stop, 8), watching: make(chan struct{}),
 		answered: make(chan []byte, 1), ended: make(chan []byte, 1),
 	}
-	p.dir = filepath.Join(s.dir, runsDir, p.id)
 	defer func() {
 		if err != nil {
 			p.tidy()
 		}
 	}()
-	if err := os.Mkdir(p.dir, 0o711); err != nil {
-		return nil, fmt.Errorf("make a run: %w", err)
-	}
-	if p.lock, err = lockFile(filepath.Join(p.dir, "lock"), unix.LOCK_EX); err != nil {
+	if err := p.claim(); err != nil {
 		return nil, fmt.Errorf("make a run: %w", err)
 	}
 	if err := p.note(job); err != nil {

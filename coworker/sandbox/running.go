@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 )
 
@@ -50,6 +51,10 @@ func Runs(dir string) ([]Running, error) {
 	return list, nil
 }
 
+// probeUser begins the name of a home that is a server's own, made at its start
+// and removed.
+const probeUser = "probe-"
+
 // Users lists who has a home.
 func (s *Sandbox) Users() ([]string, error) {
 	entries, err := os.ReadDir(filepath.Join(s.dir, s.own))
@@ -58,7 +63,7 @@ func (s *Sandbox) Users() ([]string, error) {
 	}
 	var users []string
 	for _, entry := range entries {
-		if entry.IsDir() && validUser(entry.Name()) {
+		if entry.IsDir() && validUser(entry.Name()) && !strings.HasPrefix(entry.Name(), probeUser) {
 			users = append(users, entry.Name())
 		}
 	}
