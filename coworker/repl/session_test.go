@@ -3,8 +3,10 @@
 package repl_test
 
 import (
+	"context"
 	"net/http"
 	"testing"
+	"time"
 
 	"innerloop/coworker"
 	"innerloop/coworker/repl"
@@ -157,4 +159,37 @@ first`}, "b'{\"answer\"'", "fresh", "")
 try: said = ask(kept)
 except OSError: said = 'closed'
 said, ask(http.client.HTTPConnection('127.0.0.1', 3128))`}, "('closed', b'{\"answer\"')", "kept", "")
+}
+
+// Attack: code leaves more connections open than there may be, with questions
+// that nobody answers. Expectation: its call ends all the same.
+func TestOpenConnectionsHoldNoCallUp(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, nil).connected()
+	answer := make(chan struct{})
+	t.Cleanup(func() { close(answer) })
+	w.serve = func(_ http.ResponseWriter, r *http.Request) {
+		select {
+		case <-answer:
+		case <-r.Context().Done():
+		}
+	}
+	who := w.with(coworker.NewKey{})
+	const code = `
+import socket
+ask = b'{"service":"wildberries","method":"GET","path":"/ping","module":"common"}'
+kept = [socket.create_connection(('127.0.0.1', 3128)) for _ in range(40)]
+for one in kept: one.sendall(b'POST /coworker/call HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s' % (len(ask), ask))
+len(kept)`
+	for _, session := range []string{"", "a", "a"} {
+		ctx, cancel := context.WithTimeout(t.Context(), 25*time.Second)
+		a, _, err := w.Run(ctx, who, repl.Request{Code: code, Session: session, Timeout: 15 * time.Second})
+		if err != nil || a.Result == nil || *a.Result != "40" {
+			t.Errorf("%+v %v", a, err)
+		}
+		if ctx.Err() != nil {
+			t.Error("it ended with its caller's time alone")
+		}
+		cancel()
+	}
 }

@@ -13,18 +13,15 @@ import (
 	"sync/atomic"
 	"time"
 
-	"golang.org/x/net/netutil"
-
 	"innerloop/coworker"
 )
 
 // Bounds of what a run may do through its way out.
 const (
-	connectionsMax = 32       // at a time
-	bytesOut       = 16 << 20 // to services, in all
-	bytesIn        = 64 << 20 // from them
-	headerMax      = 32 << 10
-	headerTime     = 10 * time.Second
+	bytesOut   = 16 << 20 // to services, in all
+	bytesIn    = 64 << 20 // from them
+	headerMax  = 32 << 10
+	headerTime = 10 * time.Second
 )
 
 // A way is the way out of one run: a proxy to the addresses that were opened
@@ -58,7 +55,7 @@ func newWay(ctx context.Context, r *REPL, who coworker.Caller, named []string) *
 }
 
 func (w *way) serve(l net.Listener) {
-	_ = w.server.Serve(netutil.LimitListener(l, connectionsMax)) // ends when l is closed
+	_ = w.server.Serve(l) // ends when l is closed
 }
 
 // close ends everything that is under way.

@@ -8,10 +8,17 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+
+	"golang.org/x/net/netutil"
 )
 
 // socketName is the way out in the folder of a run.
 const socketName = "proxy.sock"
+
+// wayMax is how many connections a way out has at a time; more wait. The bound
+// belongs to the listener that is closed at the end: whoever serves one behind a
+// bound of its own would wait there for a connection to end.
+const wayMax = 32
 
 // A way is the listener of a run's way out, and who serves it.
 type way struct {
@@ -40,10 +47,11 @@ func (p *process) listen(uid int, serve func(net.Listener)) error {
 	if err != nil {
 		return errors.Join(err, l.Close())
 	}
-	p.way = &way{l, make(chan struct{})}
+	bounded := netutil.LimitListener(l, wayMax)
+	p.way = &way{bounded, make(chan struct{})}
 	go func() {
 		defer close(p.way.ended)
-		serve(l)
+		serve(bounded)
 	}()
 	return nil
 }
