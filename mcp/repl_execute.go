@@ -70,10 +70,9 @@ func replExecute(services *catalog.Catalog, python *repl.REPL) tool {
 			if len(q.Services) == 1 {
 				k.row.change(func(row *coworker.Audit) { row.Service = q.Services[0] })
 			}
-			cut := fit(ctx, facts, &q)
 			answer, hosts, err := python.Run(ctx, k.who, q)
 			k.row.change(func(row *coworker.Audit) { row.Hosts = hosts })
-			if f, ok := coworker.AsFault(err); ok && f.Code == coworker.SandboxTimeout && cut {
+			if f, ok := coworker.AsFault(err); ok && f.Code == coworker.SandboxTimeout && spent(ctx) {
 				f.Hint += "; with a progressToken in params._meta and text/event-stream in the Accept header a run may take longer"
 			}
 			if err != nil {
@@ -116,21 +115,10 @@ func describeSessions(l sandbox.SessionLimits) string {
 		l.PerUser, int(l.Idle.Minutes()), int(l.Age.Minutes()))
 }
 
-// marginOfAnswer is kept for the answer of a run that is ended by its time.
-const marginOfAnswer = 3 * time.Second
-
-// fit shortens a run to the time that its call has, so that what came out
-// before its end can be told; it tells whether it did.
-func fit(ctx context.Context, f repl.Facts, q *repl.Request) bool {
-	if q.Timeout == 0 {
-		q.Timeout = f.Limits.Wall
-	}
+// spent tells whether a call had no more time for the run that it made.
+func spent(ctx context.Context) bool {
 	end, bounded := ctx.Deadline()
-	if left := time.Until(end) - marginOfAnswer; bounded && left < q.Timeout {
-		q.Timeout = max(left, time.Second)
-		return true
-	}
-	return false
+	return bounded && time.Until(end) <= sandbox.AnswerTime
 }
 
 var (

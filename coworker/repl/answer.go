@@ -94,8 +94,8 @@ const busyWait = 5 * time.Second
 func (r *REPL) fault(err error, redact func(string) string) error {
 	var stop *sandbox.Stop
 	if !errors.As(err, &stop) {
-		if errors.Is(err, context.DeadlineExceeded) { // while it waited for a slot
-			return coworker.Paced(busyWait, 0, "sandbox")
+		if errors.Is(err, context.DeadlineExceeded) { // it had begun: one that waits is refused before
+			return &coworker.Fault{Code: coworker.SandboxTimeout, Hint: "the time of the call was up before the run could be ended"}
 		}
 		return err
 	}

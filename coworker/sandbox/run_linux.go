@@ -50,7 +50,7 @@ func (s *Sandbox) run(ctx context.Context, job Job) (*Result, error) {
 		return nil, err
 	}
 	p.before = before
-	p.watch(ctx, home, job.Timeout)
+	p.watch(ctx, home, within(ctx, job.Timeout))
 	result, err := p.finish(ctx)
 	s.settle(home, uid, before, p, result)
 	return result, err

@@ -140,7 +140,7 @@ type Job struct {
 	Trees   []Tree        // read-only, made for this run alone
 	Files   []File        // put into the home before the start
 	// Serve gets the listener of a unix socket that is this run's alone, where
-	// connections to http://127.0.0.1:3128 arrive. It must return when the
+	// connections to http://127.0.0.1:3128 arrive, 32 at a time. It must return when the
 	// listener is closed, which happens at the end of the run; Run waits for
 	// it. nil leaves the run without a way out.
 	Serve func(net.Listener)
@@ -303,7 +303,9 @@ func (s *Sandbox) Close() {
 
 // Run does a job and waits for it. It returns a *Stop when there is no result,
 // or only a part of one; a Python exception is a result. When ctx ends, so does
-// the run, and ctx's error is returned.
+// the run, and ctx's error is returned. A deadline of ctx is kept before it
+// comes: a job waits no longer than leaves it time, and is ended in time to tell
+// what came out.
 func (s *Sandbox) Run(ctx context.Context, job Job) (*Result, error) {
 	if err := s.check(&job); err != nil {
 		return nil, err
@@ -314,7 +316,7 @@ func (s *Sandbox) Run(ctx context.Context, job Job) (*Result, error) {
 	if job.Session != nil {
 		return s.inSession(ctx, job)
 	}
-	release, err := s.slots.take(ctx, job.User)
+	release, err := s.slot(ctx, job.User)
 	if err != nil {
 		return nil, err
 	}

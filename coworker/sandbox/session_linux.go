@@ -234,7 +234,7 @@ func (ses *session) exchange(ctx context.Context, p, c *process, home *os.Root, 
 	ses.before, ses.deaths = ses.deaths, 0
 	ses.rests.Store(0)
 	_, _ = p.life.Write([]byte{cell.LifeContinue}) // or it has ended, which shows
-	c.watch(ctx, home, job.Timeout)
+	c.watch(ctx, home, within(ctx, job.Timeout))
 	said := ses.channel.ask(job.Code, l.Value, c)
 	if said.kind == saidAnswer {
 		meter.read()
@@ -261,6 +261,9 @@ func (ses *session) exchange(ctx context.Context, p, c *process, home *os.Root, 
 	select {
 	case why := <-c.reasons:
 		if err := ctx.Err(); err != nil && why.Reason == "" {
+			if errors.Is(err, context.DeadlineExceeded) {
+				return nil, LostTimeout, err
+			}
 			return nil, LostCancelled, err
 		}
 		why.Partial = result

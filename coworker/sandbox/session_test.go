@@ -204,12 +204,99 @@ func TestACallerWhoLeavesEndsTheCallAndItsSession(t *testing.T) {
 	_, _ = in(t, s, "a", "x = 1")
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	job := sandbox.Job{User: "u", Code: "import time\ntime.sleep(60)", Session: &sandbox.Session{Name: "a"}, Serve: nil}
 	done := make(chan error)
 	go func() {
-		_, err := s.Run(ctx, job)
+		_, err := s.Run(ctx, sandbox.Job{User: "u", Code: "open('begun', 'w').close()\nimport time\ntime.sleep(60)", Session: &sandbox.Session{Name: "a"}})
 		done <- err
 	}()
+	begun(t, s)
+	cancel()
+	if err := <-done; !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	r, _ := in(t, s, "a", "'x' in globals()")
+	wantState(t, r, "False", sandbox.Lost, sandbox.LostCancelled)
+}
+
+// begun waits until code has made a file of that name.
+func begun(t *testing.T, s *sandbox.Sandbox) {
+	t.Helper()
+	for {
+		if _, err := s.ReadFile("u", "begun", 1); err == nil {
+			return
+		}
+		s.EndSessions(func(sandbox.Live) string { return "" })
+	}
+}
+
+// TestASessionLivesFromItsFirstCallOn: a second call that comes during the first
+// one finds what it began with.
+func TestASessionLivesFromItsFirstCallOn(t *testing.T) {
+	t.Parallel()
+	s := open(t, nil)
+	marks := []sandbox.Mark{{Name: "services", Value: "one"}}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	done := make(chan error)
+	go func() {
+		_, err := s.Run(ctx, sandbox.Job{User: "u", Code: "open('begun', 'w').close()\nimport time\ntime.sleep(60)", Session: &sandbox.Session{Name: "a", Marks: marks}})
+		done <- err
+	}()
+	begun(t, s)
+	if live, ok := s.Session("u", "a"); !ok || live.Mark("services") != "one" {
+		t.Errorf("%+v %v", live, ok)
+	}
+	cancel()
+	if err := <-done; !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	if live, ok := s.Session("u", "a"); ok {
+		t.Errorf("it has ended: %+v", live)
+	}
+}
+
+// TestTheTimeOfACallIsKept: a run is ended in time to tell what came out, and
+// one that would have none left is refused instead of begun.
+func TestTheTimeOfACallIsKept(t *testing.T) {
+	t.Parallel()
+	s := open(t, func(o *sandbox.Options) { o.PerUser = 1 })
+	within := func(job sandbox.Job) *sandbox.Stop {
+		t.Helper()
+		ctx, cancel := context.WithTimeout(t.Context(), 7*time.Second)
+		defer cancel()
+		var stop *sandbox.Stop
+		if _, err := s.Run(ctx, job); !errors.As(err, &stop) {
+			t.Errorf("%v", err)
+			return &sandbox.Stop{}
+		}
+		return stop
+	}
+	const code = "print('before', flush=True)\nopen('begun', 'w').close()\nimport time\ntime.sleep(60)"
+	for _, ses := range []*sandbox.Session{nil, {Name: "a"}} {
+		stop := within(sandbox.Job{User: "u", Code: code, Timeout: 20 * time.Second, Session: ses})
+		if stop.Reason != sandbox.TimedOut || stop.Partial == nil || stop.Partial.Stdout.Text != "before\n" {
+			t.Errorf("%+v %+v", stop, stop.Partial)
+		}
+	}
+	r, _ := in(t, s, "a", "import os\nos.remove('begun')")
+	wantState(t, r, "", sandbox.Lost, sandbox.LostTimeout)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	done := make(chan error)
+	go func() {
+		_, err := s.Run(ctx, sandbox.Job{User: "u", Code: code, Timeout: time.Minute, Session: &sandbox.Session{Name: "a"}})
+		done <- err
+	}()
+	begun(t, s)
+	var all sync.WaitGroup
+	for _, ses := range []*sandbox.Session{nil, {Name: "a"}, {Name: "b"}} { // for a slot, the turn, and a slot again
+		all.Go(func() {
+			if stop := within(sandbox.Job{User: "u", Code: "1", Session: ses}); stop.Reason != sandbox.Busy {
+				t.Errorf("%+v", stop)
+			}
+		})
+	}
+	all.Wait()
 	cancel()
 	if err := <-done; !errors.Is(err, context.Canceled) {
 		t.Error(err)
@@ -229,12 +316,7 @@ func TestASessionAtWorkIsCutForAReason(t *testing.T) {
 		}
 		done <- r
 	}()
-	for {
-		if _, err := s.ReadFile("u", "begun", 1); err == nil {
-			break
-		}
-		s.EndSessions(func(sandbox.Live) string { return "" })
-	}
+	begun(t, s)
 	s.EndSessions(func(sandbox.Live) string { return "key revoked" })
 	r := <-done
 	if r == nil || r.State.Word != sandbox.Lost || r.State.Reason != "key revoked" || r.Stdout.Text != "before\n" || r.ExitCode != 137 {

@@ -26,7 +26,7 @@ func (s *Sandbox) inSession(ctx context.Context, job Job) (*Result, error) {
 		return nil, err
 	}
 	defer ses.leave()
-	release, err := s.slots.take(ctx, job.User)
+	release, err := s.slot(ctx, job.User)
 	if err != nil {
 		ses.discard()
 		return nil, err
@@ -38,6 +38,8 @@ func (s *Sandbox) inSession(ctx context.Context, job Job) (*Result, error) {
 // enter finds the session of a job, or makes room for a new one. The turn of
 // the session is the caller's then.
 func (s *Sandbox) enter(ctx context.Context, job Job) (*session, State, error) {
+	wait, cancel := patience(ctx)
+	defer cancel()
 	for {
 		s.sessions.mu.Lock()
 		ses := s.sessions.live[sessionKey(job.User, job.Session.Name)]
@@ -60,10 +62,12 @@ func (s *Sandbox) enter(ctx context.Context, job Job) (*session, State, error) {
 		ses.waiting++
 		s.sessions.mu.Unlock()
 		var err error
-		select {
-		case ses.turn <- struct{}{}:
-		case <-ctx.Done():
-			err = ctx.Err()
+		if !ses.try() {
+			select {
+			case ses.turn <- struct{}{}:
+			case <-wait.Done():
+				err = impatient(ctx, wait.Err())
+			}
 		}
 		s.sessions.mu.Lock()
 		ses.waiting--
@@ -141,12 +145,13 @@ func (s *Sandbox) listSessions() []*session {
 	return list
 }
 
-// Session tells what a session began with that would be kept now.
+// Session tells what a session began with that would be kept now. One that is at
+// work, for the first time or again, is.
 func (s *Sandbox) Session(user, name string) (Live, bool) {
 	s.sessions.mu.Lock()
 	defer s.sessions.mu.Unlock()
 	ses := s.sessions.live[sessionKey(user, name)]
-	if ses == nil || s.now().After(time.Unix(0, ses.ends.Load())) {
+	if ses == nil || len(ses.turn) == 0 && s.now().After(time.Unix(0, ses.ends.Load())) {
 		return Live{}, false
 	}
 	return ses.live(), true

@@ -2,8 +2,49 @@ package sandbox
 
 import (
 	"context"
+	"errors"
 	"sync"
+	"time"
 )
+
+// AnswerTime is kept of a caller's time for telling what came of a job.
+const AnswerTime = 3 * time.Second
+
+// workTime is the least that a job gets.
+const workTime = time.Second
+
+// patience is how long a caller may wait before its job begins.
+func patience(ctx context.Context) (context.Context, context.CancelFunc) {
+	end, bounded := ctx.Deadline()
+	if !bounded {
+		return context.WithCancel(ctx)
+	}
+	return context.WithDeadline(ctx, end.Add(-AnswerTime-workTime))
+}
+
+// impatient tells an end of a caller's patience from an end of the call.
+func impatient(ctx context.Context, err error) error {
+	if ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded) {
+		return &Stop{Reason: Busy, Hint: "no place became free in time; try again in a few seconds"}
+	}
+	return err
+}
+
+// within is what of a job's time fits into the rest of its caller's.
+func within(ctx context.Context, timeout time.Duration) time.Duration {
+	if end, bounded := ctx.Deadline(); bounded {
+		return min(timeout, max(time.Until(end)-AnswerTime, workTime))
+	}
+	return timeout
+}
+
+// slot waits for a slot as long as the caller may.
+func (s *Sandbox) slot(ctx context.Context, user string) (release func(), err error) {
+	wait, cancel := patience(ctx)
+	defer cancel()
+	release, err = s.slots.take(wait, user)
+	return release, impatient(ctx, err)
+}
 
 // slots share out what may run at a time: so many in all, so many of one user,
 // and a bounded number that waits, first come first served.
