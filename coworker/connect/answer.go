@@ -17,14 +17,14 @@ const (
 )
 
 // tooLarge is the fault of an answer that is not read to its end.
-func (x *execution) tooLarge(status int, details map[string]any) *coworker.Fault {
+func (x *execution) tooLarge(status int, why string, details map[string]any) *coworker.Fault {
 	f := &coworker.Fault{Code: coworker.ResponseTooLarge, Hint: "ask for less: a narrower query, fewer fields, or smaller pages", Details: details}
 	switch done := status >= 200 && status <= 299; {
 	case x.class == catalog.Read:
 	case done:
-		f.Hint = doneOnce + "its answer is larger than is read"
+		f.Hint = doneOnce + "its answer " + why
 	default:
-		f.Hint = "the service refused with more than is read" + lookFirst
+		f.Hint = "the service refused, and its answer " + why + lookFirst
 	}
 	return f
 }

@@ -58,6 +58,9 @@ type Engine struct {
 	paces   paces
 	// selecting has a place for each jq program that may run at once.
 	selecting chan struct{}
+	// large has a place for each call that holds a large answer; nil: as many
+	// as there are.
+	large chan struct{}
 }
 
 // New makes an Engine.
@@ -68,7 +71,7 @@ func New(o Options) (*Engine, error) {
 	e := &Engine{
 		catalog: o.Catalog, book: o.Book, clients: o.Clients, files: o.Files, cursors: o.Cursors, now: o.Now, sleep: o.Sleep,
 		tokens: tokens{of: map[string]*tokenOf{}}, paces: paces{of: map[string]*paceOf{}},
-		selecting: make(chan struct{}, jqParallel()),
+		selecting: make(chan struct{}, jqParallel()), large: make(chan struct{}, largeMax),
 	}
 	if e.random = o.Random; e.random == nil {
 		e.random = rand.Reader
@@ -166,6 +169,7 @@ func (e *Engine) Execute(ctx context.Context, who coworker.Caller, call Call) (*
 	ctx, cancel := context.WithTimeout(ctx, callTime)
 	defer cancel()
 	x := &execution{Engine: e, who: who, call: call}
+	defer x.leave()
 	answer, err := x.do(ctx)
 	if err != nil {
 		if _, fault := coworker.AsFault(err); !fault && ctx.Err() != nil {
@@ -194,6 +198,7 @@ type execution struct {
 	tried  int
 	began  time.Time
 	at     *place // nil: the first page
+	holds  bool   // a place of Engine.large
 }
 
 func (x *execution) do(ctx context.Context) (*Answer, error) {

@@ -72,10 +72,13 @@ func (x *execution) once(ctx context.Context, p *prepared, d *draft, refused str
 		return x.unanswered(err)
 	}
 	if len(raw) > readMax {
-		return nil, "", never, x.tooLarge(answer.StatusCode, map[string]any{"original_bytes": ">" + strconv.Itoa(readMax), "limit": readMax})
+		return nil, "", never, x.tooLarge(answer.StatusCode, "is larger than is read", map[string]any{"original_bytes": ">" + strconv.Itoa(readMax), "limit": readMax})
+	}
+	if err := x.room(ctx, answer.StatusCode, len(raw)); err != nil {
+		return nil, "", never, err
 	}
 	if r = decode(answer, raw, mask); r.dense {
-		return nil, "", never, x.tooLarge(r.status, map[string]any{"original_bytes": len(raw), "values": ">" + strconv.Itoa(valuesMax), "limit": readMax})
+		return nil, "", never, x.tooLarge(r.status, "has more values than are read", map[string]any{"original_bytes": len(raw), "values": ">" + strconv.Itoa(valuesMax), "limit": readMax})
 	}
 	return x.judge(ctx, p, d, r, token, refused)
 }

@@ -4,13 +4,18 @@ package connect
 var Fit = fit
 
 // Occupy takes every place of jq programs, as so many calls would.
-func (e *Engine) Occupy() (release func()) {
-	for range cap(e.selecting) {
-		e.selecting <- struct{}{}
+func (e *Engine) Occupy() (release func()) { return occupy(e.selecting) }
+
+// OccupyLarge takes every place of large answers.
+func (e *Engine) OccupyLarge() (release func()) { return occupy(e.large) }
+
+func occupy(places chan struct{}) (release func()) {
+	for range cap(places) {
+		places <- struct{}{}
 	}
 	return func() {
-		for range cap(e.selecting) {
-			<-e.selecting
+		for range cap(places) {
+			<-places
 		}
 	}
 }
