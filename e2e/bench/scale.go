@@ -138,6 +138,10 @@ func spoken(kind string) string { return strings.ReplaceAll(kind, "_", " ") }
 // seedOnce makes a journal unless it is there whole: its name is given last.
 func seedOnce(ctx context.Context, env []string, binary, file string, entries int) error {
 	if _, err := os.Stat(file); err == nil {
+		// It may be of an earlier version, and a server says nothing meanwhile.
+		if out, err := run(ctx, env, binary, "migrate"); err != nil {
+			return fmt.Errorf("migrate: %w: %s", err, out)
+		}
 		return nil
 	}
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
