@@ -14,8 +14,9 @@ const (
 
 // Chores does what is due by time alone: it ends identities whose deletion
 // waited long enough, and forgets the nonces of reads whose window is over,
-// messages whose time is, and old reports. It works in small transactions, may be stopped
-// anywhere, and may run in several processes at once.
+// messages whose time is, and old reports, and tidies the index of words. It
+// works in small transactions, may be stopped anywhere, and may run in several
+// processes at once.
 func (j *Journal) Chores(ctx context.Context) error {
 	if _, err := j.EndIdentities(ctx); err != nil {
 		return err
@@ -29,7 +30,10 @@ func (j *Journal) Chores(ctx context.Context) error {
 	if err := inSteps(messageStep, func(limit int) (int, error) { return j.store.ForgetMessages(ctx, j.clock(), limit) }); err != nil {
 		return fmt.Errorf("forget messages: %w", err)
 	}
-	return j.forgetReports(ctx)
+	if err := j.forgetReports(ctx); err != nil {
+		return err
+	}
+	return j.TidySearch(ctx)
 }
 
 // inSteps repeats a step until one finds less to do than it may.

@@ -57,6 +57,9 @@ type Searching interface {
 	// the newest to the oldest, in one transaction. more is false once all are
 	// in it, by the rules of this SearchVersion.
 	IndexEntries(ctx context.Context, limit int) (indexed int, more bool, err error)
+	// TidySearch does a small step of what keeps questions cheap, in one
+	// transaction. more is false once nothing is left to do.
+	TidySearch(ctx context.Context) (more bool, err error)
 }
 
 // Sought is what the index is asked.
@@ -236,6 +239,18 @@ func (j *Journal) IndexEntries(ctx context.Context, step func(indexed int)) erro
 		}
 		if total += n; n > 0 && step != nil {
 			step(total)
+		}
+	}
+	return nil
+}
+
+// TidySearch keeps questions to the index of words cheap, in small
+// transactions. It may be stopped anywhere.
+func (j *Journal) TidySearch(ctx context.Context) error {
+	for more := true; more; {
+		var err error
+		if more, err = j.store.TidySearch(ctx); err != nil {
+			return fmt.Errorf("tidy the index of words: %w", err)
 		}
 	}
 	return nil

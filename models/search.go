@@ -18,6 +18,7 @@ type words struct {
 	remove      string // by positions
 	stray       string // an entry that has a row and is not listed
 	find        string // words as ask gives them, before, above, limit
+	merge       string // pages at most; "": the engine does that by itself
 	write       func(at int64, words []string) string
 	ask         func(words []string, block int64, from, to int64) string
 	stretches   []stretch // what each question covers; nil: all at once
@@ -32,6 +33,7 @@ var sqliteWords = words{
 	stray: `SELECT o.entry_id FROM search_index i JOIN outbox o ON o.position = i.rowid
 LEFT JOIN timeline t ON t.position = i.rowid WHERE t.position IS NULL LIMIT 1`,
 	find:  `SELECT rowid FROM search_index WHERE search_index MATCH ? AND rowid < ? AND rowid > ? ORDER BY rowid DESC LIMIT ?`,
+	merge: `INSERT INTO search_index (search_index, rank) VALUES ('merge', ?)`,
 	write: func(_ int64, words []string) string { return strings.Join(words, " ") },
 	ask:   func(words []string, _, _, _ int64) string { return quoted(words, `"`, ` AND `) },
 }
@@ -185,6 +187,34 @@ func (s *Store) IndexEntries(ctx context.Context, limit int) (n int, more bool, 
 		})
 	})
 	return n, more, err
+}
+
+// mergePages is how many pages one transaction of TidySearch writes, of 4 KiB
+// each.
+const mergePages = 64
+
+// TidySearch merges segments of the index of words, of which every transaction
+// leaves one and every question opens all.
+func (s *Store) TidySearch(ctx context.Context) (more bool, err error) {
+	merge := s.engine.words.merge
+	if merge == "" {
+		return false, nil
+	}
+	err = s.retry(ctx, "tidy the index of words", func() error {
+		return s.write.inTransaction(ctx, func(tx *transaction) error {
+			var before, after int64
+			if _, err := first(tx, ctx, `SELECT total_changes()`, nil, &before); err != nil {
+				return err
+			}
+			if _, err := tx.exec(ctx, merge, mergePages); err != nil {
+				return err
+			}
+			_, err := first(tx, ctx, `SELECT total_changes()`, nil, &after)
+			more = after-before > 1 // the statement itself counts as one
+			return err
+		})
+	})
+	return more, err
 }
 
 func indexStep(ctx context.Context, tx *transaction, limit int, stems *journal.Stems) (n int, more bool, err error) {

@@ -89,7 +89,10 @@ func runSeed(ctx context.Context, config Config, what seeding, s surroundings, a
 	bulk := &bulk{house: h, cast: cast, what: what, first: end.Add(-seedSpan), step: func(done int64) {
 		progress.show(fmt.Sprintf("%d of %d entries", done, what.entries))
 	}}
-	err = bulk.run(ctx)
+	if err = bulk.run(ctx); err == nil {
+		progress.show("tidying the index of words")
+		err = h.journal.TidySearch(ctx)
+	}
 	progress.end()
 	done, took := bulk.done.Load(), time.Since(start)
 	facts := struct {
