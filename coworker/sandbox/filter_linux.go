@@ -52,7 +52,7 @@ const namespaces = unix.CLONE_NEWNS | unix.CLONE_NEWCGROUP | unix.CLONE_NEWUTS |
 // chosen for a descriptor or for a parent's end; priorities, processors and
 // limits are the caller's own to change, since the first process of the cell is
 // the same user to the kernel. A call of another architecture ends the process.
-func newFilter(full bool) ([]byte, error) {
+func newFilter(full, bounded bool) ([]byte, error) {
 	profile, err := seccomp.GetDefaultProfile(&specs.Spec{Process: &specs.Process{Capabilities: &specs.LinuxCapabilities{}}})
 	if err != nil {
 		return nil, fmt.Errorf("read the system call profile: %w", err)
@@ -67,7 +67,7 @@ func newFilter(full bool) ([]byte, error) {
 			continue
 		}
 		for _, name := range rule.Names {
-			if number, ok := machine.SyscallNames[name]; ok && !slices.Contains(withheld, name) {
+			if number, ok := machine.SyscallNames[name]; ok && !slices.Contains(withheld, name) && (bounded || !slices.Contains(unseen, name)) {
 				allowed = append(allowed, uint32(number))
 			}
 		}
@@ -141,8 +141,13 @@ func special(numbers map[string]int) []bpf.Instruction {
 		allow, refuse)
 	is("prctl",
 		bpf.LoadAbsolute{Off: dataArg0, Size: 4},
-		bpf.JumpIf{Cond: bpf.JumpEqual, Val: unix.PR_SET_PDEATHSIG, SkipTrue: 1},
+		bpf.JumpIf{Cond: bpf.JumpEqual, Val: unix.PR_SET_PDEATHSIG, SkipTrue: 2},
+		bpf.JumpIf{Cond: bpf.JumpEqual, Val: unix.PR_SET_DUMPABLE, SkipTrue: 1}, // its descriptors are looked at
 		allow, refuse)
+	is("fallocate",
+		bpf.LoadAbsolute{Off: dataArg1, Size: 4},
+		bpf.JumpIf{Cond: bpf.JumpBitsSet, Val: unix.FALLOC_FL_KEEP_SIZE, SkipTrue: 1}, // past the longest file
+		allow, bpf.RetConstant{Val: actionErrno | uint32(unix.EOPNOTSUPP)})
 	for _, name := range []string{"sched_setaffinity", "sched_setscheduler", "sched_setparam", "sched_setattr", "prlimit64"} {
 		is(name,
 			bpf.LoadAbsolute{Off: dataArg0, Size: 4},

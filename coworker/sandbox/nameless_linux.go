@@ -14,7 +14,7 @@ import (
 )
 
 // nameless sums what files of the home hold that have no name any more and are
-// kept open, or mapped, by the run. No count of the home sees them, and the
+// kept open, mapped, or on the way through a socket, by the run. No count of the home sees them, and the
 // disk has them until the run ends.
 func (p *process) nameless(home *os.Root) int64 {
 	info, err := home.Stat(".")
@@ -23,15 +23,22 @@ func (p *process) nameless(home *os.Root) int64 {
 	}
 	device := info.Sys().(*syscall.Stat_t).Dev
 	held := map[uint64]int64{} // by inode
+	var sent int64
 	p.seen = p.members()
 	for _, pid := range p.seen {
 		folder := "/proc/" + strconv.Itoa(pid)
 		open, err := os.ReadDir(folder + "/fd")
+		if p.hides(pid, err) {
+			return p.before.bytes + p.s.limits.Home + 1
+		}
 		if err != nil {
 			continue // it ended
 		}
 		for _, fd := range open {
 			info, err := os.Stat(filepath.Join(folder, "fd", fd.Name()))
+			if err == nil && info.Mode()&os.ModeSocket != 0 {
+				sent += underway(folder, fd.Name()) * p.s.limits.FileSize
+			}
 			if err != nil || !info.Mode().IsRegular() {
 				continue
 			}
@@ -44,39 +51,39 @@ func (p *process) nameless(home *os.Root) int64 {
 			continue
 		}
 		for line := range bytes.Lines(maps) {
-			if inode, size := mapped(string(line), device); size > 0 {
-				held[inode] = max(held[inode], size)
+			inode, addresses := mapped(string(line), device)
+			if _, known := held[inode]; !known && inode != 0 {
+				held[inode] = shownSize(folder, addresses, inode, p.s.limits.FileSize)
 			}
 		}
 	}
-	var sum int64
+	sum := sent
 	for _, size := range held {
 		sum += size
 	}
 	return sum
 }
 
-// mapped reads a line of /proc/PID/maps: how much of which nameless file of the
-// device it shows, 0 for any other line.
-func mapped(line string, device uint64) (inode uint64, size int64) {
+// mapped reads a line of /proc/PID/maps: which nameless file of the device it
+// shows, and where; 0 for any other line.
+func mapped(line string, device uint64) (inode uint64, addresses string) {
 	fields := strings.Fields(line)
 	if len(fields) < 6 || fields[len(fields)-1] != "(deleted)" {
-		return 0, 0
+		return 0, ""
 	}
 	major, minor, _ := strings.Cut(fields[3], ":")
-	from, to, _ := strings.Cut(fields[0], "-")
 	number := func(text string) uint64 {
 		n, _ := strconv.ParseUint(text, 16, 64)
 		return n
 	}
 	if unix.Mkdev(uint32(number(major)), uint32(number(minor))) != device {
-		return 0, 0
+		return 0, ""
 	}
 	inode, err := strconv.ParseUint(fields[4], 10, 64)
 	if err != nil {
-		return 0, 0
+		return 0, ""
 	}
-	return inode, int64(number(to) - number(from))
+	return inode, fields[0]
 }
 
 // members are the processes of the run.

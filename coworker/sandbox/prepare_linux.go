@@ -39,11 +39,11 @@ func (s *Sandbox) prepare(ctx context.Context, try []string) {
 		return
 	}
 	var err error
-	if s.filter, err = newFilter(false); err != nil {
+	if s.filter, err = newFilter(false, s.groups.version != 0); err != nil {
 		fail("filter system calls", err)
 		return
 	}
-	if s.filterFull, err = newFilter(true); err != nil {
+	if s.filterFull, err = newFilter(true, s.groups.version != 0); err != nil {
 		fail("filter system calls", err)
 		return
 	}

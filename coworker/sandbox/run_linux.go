@@ -130,6 +130,7 @@ type process struct {
 	spent           func() *Stop // more to look at while it runs, or nil
 	full            bool         // it began in a home over its limit
 	before          census       // of the home
+	hidden          map[int]bool // processes that did not let themselves be seen
 }
 
 // lasting is what the start of a session's process needs and gives beside that

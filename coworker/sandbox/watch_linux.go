@@ -64,7 +64,7 @@ func (p *process) look(home *os.Root) *Stop {
 	if p.group.version != 0 {
 		return nil
 	}
-	if l := &p.s.limits; residentBelow(p.cmd.Process.Pid) > l.Memory+groupSlackBytes {
+	if l := &p.s.limits; residentBelow(p.cmd.Process.Pid)+p.scratch() > l.Memory+groupSlackBytes {
 		return &Stop{Reason: OverLimit, Limit: "memory", Allowed: l.Memory, Hint: "the run used more memory than it may"}
 	}
 	return nil
