@@ -269,7 +269,47 @@ func TestAttacksAreHeld(t *testing.T) {
 	attack(t, s, dir, nil)
 }
 
+// TestAttacksAreHeldInASession tries the cheap ones where an earlier call was,
+// in a cell that was stopped and continued; a call afterwards finds its session.
+func TestAttacksAreHeldInASession(t *testing.T) {
+	t.Parallel()
+	s, dir := openIn(t, t.TempDir(), func(o *sandbox.Options) { o.Sessions, o.SessionsPerUser = len(attacks), len(attacks) })
+	costly := map[string]bool{
+		"scratch space": true, "files without number in scratch space": true, "fork bomb": true, "thread bomb": true,
+	}
+	// A session's way out is always there, though nobody may be behind it.
+	own := strings.NewReplacer(`"/run", `, "", `, ("127.0.0.1", 3128)`, "")
+	each(t, s, dir, costly, func(t *testing.T, name, code string) {
+		t.Helper()
+		name = strings.Map(func(r rune) rune {
+			if r < 'a' || r > 'z' {
+				return '.'
+			}
+			return r
+		}, name)
+		_, _ = in(t, s, name, "x = 1")
+		if r, _ := in(t, s, name, own.Replace(code)); r.Stdout.Text != "" || r.ExitCode != 0 {
+			t.Errorf("exit %d\n%s%s", r.ExitCode, r.Stdout.Text, r.Stderr.Text)
+		}
+		r, _ := in(t, s, name, "x")
+		wantState(t, r, "1", sandbox.Kept, "")
+		_, _ = in(t, s, name, "import os\nos._exit(0)")
+	})
+}
+
 func attack(t *testing.T, s *sandbox.Sandbox, dir string, except map[string]bool) {
+	t.Helper()
+	each(t, s, dir, except, func(t *testing.T, _, code string) {
+		t.Helper()
+		r := run(t, s, "mallory", code)
+		if r.Stdout.Text != "" || r.ExitCode != 0 {
+			t.Errorf("exit %d\n%s%s", r.ExitCode, r.Stdout.Text, r.Stderr.Text)
+		}
+	})
+}
+
+// each makes the code of every attack and tries it.
+func each(t *testing.T, s *sandbox.Sandbox, dir string, except map[string]bool, try func(t *testing.T, name, code string)) {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -292,10 +332,7 @@ func attack(t *testing.T, s *sandbox.Sandbox, dir string, except map[string]bool
 		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := run(t, s, "mallory", prelude+calls()+fill.Replace(code))
-			if r.Stdout.Text != "" || r.ExitCode != 0 {
-				t.Errorf("exit %d\n%s%s", r.ExitCode, r.Stdout.Text, r.Stderr.Text)
-			}
+			try(t, name, prelude+calls()+fill.Replace(code))
 		})
 	}
 }

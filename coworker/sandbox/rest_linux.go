@@ -4,6 +4,7 @@ package sandbox
 
 import (
 	"bytes"
+	"cell"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -14,10 +15,11 @@ import (
 // last call one must be at rest.
 const restEvery = time.Second
 
-// keepRest ends idle sessions that do not rest, as long as there are sessions.
-// SIGSTOP is sent once; whatever may continue a process afterwards is refused by
-// the filter as far as it is known. A group whose leader ends is continued by
-// the kernel itself.
+// keepRest stops idle sessions that do not rest once more, as a busy machine may
+// be late, and ends them when they are found so again. Whatever may continue a
+// stopped process is refused by the filter as far as it is known; but a group
+// whose leader ends is continued by the kernel itself. It works as long as there
+// are sessions.
 func (s *Sandbox) keepRest() {
 	for {
 		time.Sleep(restEvery)
@@ -35,7 +37,12 @@ func (s *Sandbox) keepRest() {
 				continue
 			}
 			if !ses.over && ses.restless() {
-				ses.end(LostAwake)
+				if since := ses.rests.Load(); ses.warned != since {
+					ses.warned = since
+					_, _ = ses.running.Load().life.Write([]byte{cell.LifeStop})
+				} else {
+					ses.end(LostAwake)
+				}
 			}
 			ses.leave()
 		}

@@ -35,6 +35,7 @@ type session struct {
 	channel        *channel
 	board          *board
 	running        atomic.Pointer[process]
+	warned         int64 // the rest in which something ran, in the form of rests
 	waited         sync.Once
 	status         []byte
 	deaths, before int64 // processes that the kernel ended for memory
