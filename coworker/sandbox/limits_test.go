@@ -6,8 +6,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -121,14 +124,56 @@ if os.fork() == 0:
 			}
 		},
 	} {
+		done := make(chan []string, 1)
+		ended, end := context.WithCancel(t.Context())
+		go func() { done <- idsOf(ended, dir) }()
 		do()
+		end()
+		ids := <-done
+		if len(ids) == 0 {
+			t.Errorf("%s: the run was not seen", name)
+		}
 		if found := commands(t, mark); len(found) > 0 {
 			t.Errorf("%s: %d processes live on", name, len(found))
 		}
 		if left, _ := filepath.Glob(filepath.Join(dir, "runs", "*")); len(left) > 0 {
 			t.Errorf("%s: %d folders stay", name, len(left))
 		}
+		for _, id := range ids {
+			if left := groupsOf(t, id); len(left) > 0 {
+				t.Errorf("%s: control groups stay: %v", name, left)
+			}
+		}
 	}
+}
+
+// idsOf are the runs that are under way at any moment until ctx ends. Each run's
+// group is there while it is.
+func idsOf(ctx context.Context, dir string) []string {
+	ids := map[string]bool{}
+	for ctx.Err() == nil {
+		list, _ := sandbox.Runs(dir)
+		for _, r := range list {
+			ids[r.ID] = true
+		}
+	}
+	return slices.Collect(maps.Keys(ids))
+}
+
+// groupsOf are the control groups of this machine that bear the name of a run.
+func groupsOf(t *testing.T, id string) []string {
+	t.Helper()
+	var found []string
+	err := filepath.WalkDir("/sys/fs/cgroup", func(name string, d fs.DirEntry, err error) error {
+		if err == nil && d.IsDir() && d.Name() == id {
+			found = append(found, name)
+		}
+		return nil // a group that goes meanwhile is not this run's
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
 }
 
 // commands are the processes of this machine with a word in their command line.

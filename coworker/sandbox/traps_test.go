@@ -13,6 +13,15 @@ import (
 	"innerloop/coworker/sandbox"
 )
 
+// unkept are what a run left that is in the way of the folder for outputs: the
+// output is then cut, and not kept.
+var unkept = map[string]bool{
+	"a link for the outputs": true, "a link out of the home": true, "links in a ring": true,
+}
+
+// unmade are what a run is not allowed to leave.
+var unmade = map[string]bool{"a pipe for an output": true, "a pipe for the outputs": true}
+
 // TestWhatARunLeavesTrapsNobody lets a run leave something in its home, and
 // then has the server and a later run of the same user meet it: an input is put
 // at its place, an output is kept, the home is counted and read.
@@ -53,18 +62,23 @@ func TestWhatARunLeavesTrapsNobody(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			user := strings.NewReplacer(" ", "-", "'", "").Replace(name)
-			run(t, s, user, "import os\n"+leave)
+			if r := run(t, s, user, "import os\n"+leave); (r.ExitCode != 0) != unmade[name] {
+				t.Fatalf("left with %d\n%s", r.ExitCode, r.Stderr.Text)
+			}
 			r, err := s.Run(t.Context(), sandbox.Job{
 				User: user, Files: []sandbox.File{{Path: "in.txt", Body: []byte("given")}},
 				Code: "import os\nprint(open('in.txt').read(), 'x' * 100000)",
 			})
 			var stop *sandbox.Stop
-			if errors.As(err, &stop) { // an input or a home that is the user's own fault
-				if stop.Reason != sandbox.Invalid && stop.Reason != sandbox.OverLimit {
-					t.Fatalf("%v", err)
+			if name == "a folder for an output" { // and for the input: a folder is not replaced by a file
+				if !errors.As(err, &stop) || stop.Reason != sandbox.Invalid || stop.Limit != "files" {
+					t.Fatalf("%v\n%+v", err, r)
 				}
-			} else if err != nil || r.ExitCode == 0 && !strings.HasPrefix(r.Stdout.Text, "given x") {
+			} else if err != nil || r.ExitCode != 0 || !strings.HasPrefix(r.Stdout.Text, "given x") {
 				t.Fatalf("%v\n%+v", err, r)
+			}
+			if r != nil && (r.Stdout.File == "") != unkept[name] {
+				t.Errorf("the output is in %q", r.Stdout.File)
 			}
 			if r != nil {
 				if said := fmt.Sprintf("%.300s %.300s", r.Stdout.Text, r.Stderr.Text); strings.Contains(said, "BROKEN") {
