@@ -1,6 +1,8 @@
 package coworker
 
 import (
+	"context"
+	"fmt"
 	"io"
 	"time"
 )
@@ -14,6 +16,15 @@ func (who Caller) Administers(o OrganizationID) error { return who.administers(o
 // Change makes the audit row of a change; a store writes it with the change.
 func (c *Coworker) Change(who Caller, o OrganizationID, action, target string) (Audit, error) {
 	return c.act(who, o, action, target)
+}
+
+// Note writes a row that Change made and that belongs to no change of a store.
+// Call it with a context that outlives the call.
+func (c *Coworker) Note(ctx context.Context, a Audit) error {
+	if err := c.store.RecordAudit(ctx, a); err != nil {
+		return fmt.Errorf("record audit: %w", err)
+	}
+	return nil
 }
 
 // NewID makes an id in the order of time: a word, an underscore and the 32 hex

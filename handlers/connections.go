@@ -128,7 +128,7 @@ func (s *Server) checkConnection(ctx context.Context, c *fiber.Ctx, who coworker
 		State  connect.State `json:"state"`
 		Status int           `json:"status"`
 		Took   int64         `json:"took_ms"`
-	}{id, connect.Connected, said.Status, said.Took})
+	}{id, said.State, said.Status, said.Took})
 }
 
 // listNetworks is GET /api/v1/organizations/{org}/networks.

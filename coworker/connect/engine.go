@@ -54,7 +54,7 @@ type Engine struct {
 	random  io.Reader
 	now     func() time.Time
 	sleep   func(context.Context, time.Duration) error
-	tokens  tokens
+	tokens  *tokens
 	paces   paces
 	// selecting has a place for each jq program that may run at once.
 	selecting chan struct{}
@@ -70,7 +70,7 @@ func New(o Options) (*Engine, error) {
 	}
 	e := &Engine{
 		catalog: o.Catalog, book: o.Book, clients: o.Clients, files: o.Files, cursors: o.Cursors, now: o.Now, sleep: o.Sleep,
-		tokens: tokens{of: map[string]*tokenOf{}}, paces: paces{of: map[string]*paceOf{}},
+		tokens: &tokens{of: map[string]*tokenOf{}}, paces: paces{of: map[string]*paceOf{}},
 		selecting: make(chan struct{}, jqParallel()), large: make(chan struct{}, largeMax),
 	}
 	if e.random = o.Random; e.random == nil {

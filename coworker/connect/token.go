@@ -154,6 +154,7 @@ func (e *Engine) exchange(ctx context.Context, p *prepared) (string, time.Durati
 			if err != nil {
 				return "", 0, err
 			}
+			renewed.Doubted = p.Doubted // until the service takes it
 			next, err := prepare(p.service, renewed)
 			if err != nil {
 				return "", 0, err

@@ -2,13 +2,23 @@ package connect
 
 import (
 	"context"
+	"time"
 
 	"innerloop/coworker"
 )
 
-// Test makes the call that a service's file names as harmless, and remembers
-// what came of it.
-func (e *Engine) Test(ctx context.Context, k *Keeper, who coworker.Caller, o coworker.OrganizationID, id string) (*Answer, error) {
+// A Trial is what came of the test of a connection.
+type Trial struct {
+	*Answer
+	State State // as it is kept now
+}
+
+// recordTime is how long the row of a test may take to write.
+const recordTime = 10 * time.Second
+
+// Test makes the call that a service's file names as harmless, remembers what
+// came of it, and leaves a row in the audit: the credential goes out.
+func (e *Engine) Test(ctx context.Context, k *Keeper, who coworker.Caller, o coworker.OrganizationID, id string) (*Trial, error) {
 	if err := who.Administers(o); err != nil {
 		return nil, err
 	}
@@ -20,25 +30,55 @@ func (e *Engine) Test(ctx context.Context, k *Keeper, who coworker.Caller, o cow
 	if !ok || service.Check == nil {
 		return nil, &coworker.Fault{Code: coworker.NotFound, Message: "This service's file names no call to test with."}
 	}
-	c := service.Check
-	tester := &Engine{
-		catalog: e.catalog, clients: e.clients, cursors: e.cursors, random: e.random, now: e.now, sleep: e.sleep,
-		tokens: tokens{of: map[string]*tokenOf{}}, paces: paces{of: map[string]*paceOf{}}, book: onlyBook{k, s},
-	}
-	answer, _, err := tester.Execute(ctx, coworker.Caller{Organization: o, Scopes: coworker.WriteTools, Class: coworker.ClassIrreversible},
-		Call{Service: s.Service, Module: c.Module, Method: c.Method, Path: c.Path, Query: c.Query, Body: c.Body, MaxBytes: BytesMin})
+	row, err := k.coworker.Change(who, o, "connection.test", id)
 	if err != nil {
 		return nil, err
 	}
-	return answer, k.store.SetState(ctx, s.ID, s.Version, Connected, k.coworker.Now())
+	c := service.Check
+	tester := &Engine{
+		catalog: e.catalog, clients: e.clients, cursors: e.cursors, random: e.random, now: e.now, sleep: e.sleep,
+		tokens: e.tokens, paces: paces{of: map[string]*paceOf{}}, book: onlyBook{k, o, id}, large: e.large,
+	}
+	began := e.now()
+	answer, trace, err := tester.Execute(ctx, coworker.Caller{Organization: o, Scopes: coworker.WriteTools, Class: coworker.ClassIrreversible},
+		Call{Service: s.Service, Module: c.Module, Method: c.Method, Path: c.Path, Query: c.Query, Body: c.Body, MaxBytes: BytesMin})
+	row.Service, row.Module, row.Method, row.Path, row.Class = s.Service, trace.Module, trace.Method, trace.Path, coworker.Class(trace.Class)
+	row.Status, row.BytesIn, row.BytesOut, row.Retries = trace.Status, trace.BytesIn, trace.BytesOut, trace.Retries
+	row.Took = e.now().Sub(began).Truncate(time.Millisecond)
+	if f, refused := coworker.AsFault(err); refused {
+		row.Error = f.Code
+	} else if err != nil {
+		row.Error = coworker.Internal
+	}
+	// Written also when the caller has gone meanwhile.
+	recording, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTime)
+	defer cancel()
+	if lost := k.coworker.Note(recording, row); lost != nil && err == nil {
+		err = lost
+	}
+	if err != nil {
+		return nil, err
+	}
+	if s, err = k.store.ConnectionByID(ctx, o, id); err != nil {
+		return nil, notFound(err, "connection")
+	}
+	return &Trial{answer, s.State}, nil
 }
 
-// onlyBook opens one connection whatever its state.
+// onlyBook opens one connection whatever its state, always as one in doubt: so
+// a good answer is remembered of the version that the service took.
 type onlyBook struct {
 	*Keeper
-	s Stored
+	organization coworker.OrganizationID
+	id           string
 }
 
 func (b onlyBook) Connection(ctx context.Context, _ coworker.Caller, _, _ string) (Connection, error) {
-	return b.open(ctx, b.s)
+	s, err := b.store.ConnectionByID(ctx, b.organization, b.id)
+	if err != nil {
+		return Connection{}, notFound(err, "connection")
+	}
+	c, err := b.open(ctx, s)
+	c.Doubted = true
+	return c, err
 }

@@ -177,7 +177,7 @@ var englishSettings = SettingsMessages{
 		Actions: map[string]string{
 			"tool.call": "Call", "organization.create": "Organisation created", "organization.export": "Organisation exported", "organization.settings": "Rules changed",
 			"session.open": "Signed in", "session.end": "Session ended", "key.create": "Key created", "key.update": "Key changed", "key.revoke": "Key revoked",
-			"user.add": "User added", "user.remove": "User removed", "connection.save": "Connection stored", "connection.remove": "Connection removed",
+			"user.add": "User added", "user.remove": "User removed", "connection.save": "Connection stored", "connection.remove": "Connection removed", "connection.test": "Connection tested",
 			"network.allow": "Network admitted", "network.forbid": "Network taken back",
 		},
 	},

@@ -178,7 +178,7 @@ var russianSettings = SettingsMessages{
 		Actions: map[string]string{
 			"tool.call": "Вызов", "organization.create": "Организация создана", "organization.export": "Организация выгружена", "organization.settings": "Правила изменены",
 			"session.open": "Вход", "session.end": "Сеанс завершён", "key.create": "Ключ создан", "key.update": "Ключ изменён", "key.revoke": "Ключ отозван",
-			"user.add": "Пользователь добавлен", "user.remove": "Пользователь удалён", "connection.save": "Подключение сохранено", "connection.remove": "Подключение удалено",
+			"user.add": "Пользователь добавлен", "user.remove": "Пользователь удалён", "connection.save": "Подключение сохранено", "connection.remove": "Подключение удалено", "connection.test": "Подключение проверено",
 			"network.allow": "Сеть допущена", "network.forbid": "Допуск сети отменён",
 		},
 	},
