@@ -1,6 +1,7 @@
 package connect_test
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"net"
@@ -44,8 +45,13 @@ func newTarget(t *testing.T) *target {
 					return
 				}
 				target.reached.Add(1)
-				_, _ = c.Write([]byte("HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}"))
-				_ = c.Close()
+				go func() {
+					defer func() { _ = c.Close() }()
+					// Answered before it asks, a client takes it for noise and asks again.
+					if _, err := http.ReadRequest(bufio.NewReader(c)); err == nil {
+						_, _ = c.Write([]byte("HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}"))
+					}
+				}()
 			}
 		}()
 		return l
