@@ -22,8 +22,8 @@ func tradeDrives() map[string]drive {
 			fails: on{"GET " + amo + "/leads/*", rest("crm", "GET", "/leads/404")},
 			code:  "400",
 			busy:  on{"GET " + amo + "/users", rest("crm", "GET", "/users")},
-			// One token for the check, one for the first calls, one after it ended.
-			lapses: 1, counts: map[string]int{"POST acme.amocrm.ru/oauth2/access_token": 3},
+			// One token for the check and the first calls, one after it ended.
+			lapses: 1, counts: map[string]int{"POST acme.amocrm.ru/oauth2/access_token": 2},
 		},
 		"dadata": {
 			list:  on{"POST " + suggestions + "/suggest/party", rest("suggestions", "POST", "/suggest/party").with("body", object{"query": "сбербанк", "count": 3})},

@@ -55,7 +55,7 @@ func MoySklad() Service {
 // tokens that end, problems as failures.
 func AmoCRM() Service {
 	const root = "acme.amocrm.ru/"
-	grant := &exchange{id: "integration-1", secret: "amocrm-secret-simulated", refresh: "refresh-0-simulated", redirect: "https://acme.example/back", uses: 4}
+	grant := &exchange{id: "integration-1", secret: "amocrm-secret-simulated", refresh: "refresh-0-simulated", redirect: "https://acme.example/back", uses: 5}
 	leads := paging{
 		Rows: rows(5, func(n int) map[string]any { return map[string]any{"id": n, "price": 100} }),
 		Name: "page", Size: "limit", Max: 250, Start: 1, Whole: true,
