@@ -291,5 +291,32 @@ func (s *Server) around(next fasthttp.RequestHandler) fasthttp.RequestHandler {
 // work is the context of one request towards the journal. A fasthttp context
 // is reused once the handler returns, so it never goes further in.
 func work() (context.Context, context.CancelFunc) {
-	return context.WithTimeout(context.Background(), workTimeout)
+	w := &working{until: time.Now().Add(workTimeout)}
+	return w, w.cancel
 }
+
+// A working context makes its timer once something asks for it: most readings
+// are answered from memory.
+type working struct {
+	until time.Time
+	once  sync.Once
+	made  context.Context
+	end   context.CancelFunc
+}
+
+func (w *working) whole() context.Context {
+	w.once.Do(func() { w.made, w.end = context.WithDeadline(context.Background(), w.until) })
+	return w.made
+}
+
+func (w *working) cancel() {
+	w.once.Do(func() {
+		w.made, w.end = context.WithCancel(context.Background())
+	})
+	w.end()
+}
+
+func (w *working) Deadline() (time.Time, bool) { return w.until, true }
+func (w *working) Done() <-chan struct{}       { return w.whole().Done() }
+func (w *working) Err() error                  { return w.whole().Err() }
+func (w *working) Value(key any) any           { return w.whole().Value(key) }

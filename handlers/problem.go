@@ -304,9 +304,14 @@ func (s *Server) stamp(ctx *fasthttp.RequestCtx) {
 		id = "00000000-0000-4000-8000-000000000000"
 		s.logger.Error("no request id", "error", err.Error())
 	}
-	h.Set(fiber.HeaderXRequestID, id)
-	h.Set(fiber.HeaderXContentTypeOptions, "nosniff")
+	h.SetCanonical(requestIDName, []byte(id))
+	h.SetCanonical(noSniff.name, noSniff.value)
 }
+
+var (
+	requestIDName = []byte("X-Request-Id")
+	noSniff       = field{[]byte(fiber.HeaderXContentTypeOptions), []byte("nosniff")}
+)
 
 func requestID(ctx *fasthttp.RequestCtx) string {
 	return string(ctx.Response.Header.Peek(fiber.HeaderXRequestID))
