@@ -16,7 +16,7 @@ BUILD   := CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=false -ldflags '$(LDFLA
 RELEASES := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64
 
 .DEFAULT_GOAL := help
-.PHONY: help setup dev run build fonts gen fmt lint unit fuzz golden bench soak stall test lighthouse cross check release
+.PHONY: help setup dev run build fonts gen fmt lint unit fuzz golden bench screenshots soak stall chaos test lighthouse cross check release
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -78,6 +78,10 @@ test: ## everything: race, both engines, stories, real browser, real MCP clients
 lighthouse: build ## Lighthouse on four pages of a seeded journal, median of three; wants a quiet machine
 	e2e/setup.sh
 	e2e/lighthouse.sh
+
+screenshots: ## pictures of every page kind of a running journal: URL (http://127.0.0.1:8080)
+	e2e/setup.sh
+	cd e2e/node && node pictures.mjs $(or $(URL),http://127.0.0.1:8080) ../../docs/screenshots
 
 cross: ## the program compiles for Linux, macOS and Windows
 	@set -e; for os in linux darwin windows; do \
