@@ -166,8 +166,8 @@ func TestWithoutASandboxNothingRuns(t *testing.T) {
 	if r := python(t, origin, key, "1", ""); r.Code != "SANDBOX_UNAVAILABLE" || !strings.Contains(r.Hint, "switched it off") || string(r.Details) != `{"driver":null,"failed":"the operator switched it off"}` {
 		t.Errorf("%+v", r)
 	}
-	s.environ = append(p.environ, "INNERLOOP_SANDBOX=bwrap")
-	if got := attempt(t, s, "config"); got.code != 2 || !strings.Contains(got.err, "INNERLOOP_SANDBOX must be auto or native or off") {
+	s.environ = append(p.environ, "INNERLOOP_SANDBOX=docker")
+	if got := attempt(t, s, "config"); got.code != 2 || !strings.Contains(got.err, "INNERLOOP_SANDBOX must be auto or native or bwrap or runsc or off") {
 		t.Errorf("%+v", got)
 	}
 }
