@@ -23,7 +23,7 @@ func (p *process) hides(pid int, err error) bool {
 		return false
 	}
 	raw, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/status")
-	if err != nil || !bytes.Contains(raw, []byte("\nSeccomp:\t2")) {
+	if err != nil || !bytes.Contains(raw, []byte("\nSeccomp:\t2")) || over(raw) {
 		return false
 	}
 	if p.hidden == nil {
@@ -32,6 +32,16 @@ func (p *process) hides(pid int, err error) bool {
 	before := p.hidden[pid]
 	p.hidden[pid] = true
 	return before
+}
+
+// over tells of a process that has ended, from its status: it has no memory any
+// more, and no thread but the one that waits to be buried. Its folder is root's
+// from then on.
+func over(status []byte) bool {
+	if bytes.Contains(status, []byte("\nVmSize:")) {
+		return false
+	}
+	return bytes.Contains(status, []byte("\nThreads:\t1\n")) || bytes.Contains(status, []byte("\nThreads:\t0\n"))
 }
 
 // underway counts the descriptors that were sent to a socket and not taken out:
