@@ -27,14 +27,14 @@ os.posix_fallocate(fd, 0, 4096)`)
 import os, shutil
 shutil.copy("/bin/sleep", "unreadable")
 os.chmod("unreadable", 0o111)
-os.execv("unreadable", ["unreadable", "3"])`
+os.execv("unreadable", ["unreadable", `
 	if os.Geteuid() == 0 {
-		if r := run(t, s, "u", code); r.ExitCode != 0 { // the server sees it all the same
+		if r := run(t, s, "u", code+`"3"])`); r.ExitCode != 0 { // the server sees it all the same
 			t.Error(r.Stderr.Text)
 		}
 		return
 	}
-	stopped(t, s, sandbox.Job{User: "u", Code: code, Timeout: 20 * time.Second}, sandbox.OverLimit, "disk")
+	stopped(t, s, sandbox.Job{User: "u", Code: code + `"15"])`, Timeout: 20 * time.Second}, sandbox.OverLimit, "disk")
 }
 
 // TestMemoryThatBelongsToNoProcess is not to be had where no control group
