@@ -51,6 +51,7 @@ lint: ## gofumpt, templ fmt, generated code, go vet, staticcheck, the house rule
 	tools/lint.sh
 
 unit: ## quick tests, embedded store only, no race detector
+	e2e/setup.sh sandbox
 	$(GO) test -skip '/^postgres$$|Postgres' $$($(GO) list ./... | grep -v '/e2e$$')
 
 fuzz: ## every fuzz target for FUZZTIME (60s)

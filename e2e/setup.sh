@@ -7,29 +7,32 @@ cd "$(dirname "$0")"
 
 have() { command -v "$1" >/dev/null 2>&1; }
 have_postgres() { have initdb || compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null; }
-
-missing=()
-need() { missing+=("$1"); }
-have chromium || need chromium
-have xmllint || need libxml2-utils
-have_postgres || [ -n "${INNERLOOP_TEST_POSTGRES_URL:-}" ] || need postgresql
-have "${CC:-gcc}" || need gcc
-have npm || need npm
-have curl || need curl
-have openssl || need openssl
-have jq || need jq
-have openssl || need openssl
-
 have_feedparser() {
 	local python=/usr/bin/python3
 	[ -x "$python" ] || python=python3
 	"$python" -c 'import feedparser' 2>/dev/null
 }
-have_feedparser || need python3-feedparser
+
+missing=()
+need() { missing+=("$1"); }
+# What coworker/sandbox is tested with; "sandbox" as the argument asks for it alone.
+[ -x /usr/bin/python3 ] || need python3
+have bwrap || need bubblewrap
+if [ "${1:-}" != sandbox ]; then
+	have chromium || need chromium
+	have xmllint || need libxml2-utils
+	have_postgres || [ -n "${INNERLOOP_TEST_POSTGRES_URL:-}" ] || need postgresql
+	have "${CC:-gcc}" || need gcc
+	have npm || need npm
+	have curl || need curl
+	have openssl || need openssl
+	have jq || need jq
+	have_feedparser || need python3-feedparser
+fi
 
 if [ ${#missing[@]} -gt 0 ]; then
 	if [ "$(id -u)" -ne 0 ] || ! have apt-get; then
-		echo "make test needs these Debian packages, or the same programs from elsewhere: ${missing[*]}" >&2
+		echo "the tests need these Debian packages, or the same programs from elsewhere: ${missing[*]}" >&2
 		exit 1
 	fi
 	echo "installing ${missing[*]}"
@@ -37,6 +40,7 @@ if [ ${#missing[@]} -gt 0 ]; then
 	apt-get -qq -o DPkg::Lock::Timeout=400 update
 	apt-get -qq -o DPkg::Lock::Timeout=400 install -y --no-install-recommends "${missing[@]}" >/dev/null
 fi
+[ "${1:-}" != sandbox ] || exit 0
 
 # The stamp is the lock file that node_modules was made from.
 cd node
