@@ -38,15 +38,16 @@ func globalDrives() map[string]drive {
 			pages: 3, rows: 5, field: "id", first: 1,
 			write:  on{"POST " + github + "/repos/*/*/issues", rest("api", "POST", "/repos/acme/shop/issues").with("body", object{"title": "Broken link"})},
 			undo:   on{"PUT " + github + "/repos/*/*/pulls/*/merge", rest("api", "PUT", "/repos/acme/shop/pulls/1/merge").with("body", object{"merge_method": "squash"})},
-			fails:  on{"POST " + github + "/repos/*/*/labels", rest("api", "POST", "/repos/acme/shop/labels").with("body", object{"color": "ff0000"})},
-			code:   "missing_field",
+			fails:  on{"POST " + github + "/repos/*/*/labels", rest("api", "POST", "/repos/acme/shop/labels").with("body", object{"name": "bug", "color": "ff0000"})},
+			code:   "already_exists",
 			busy:   on{"GET " + github + "/search/issues", rest("api", "GET", "/search/issues").with("query", object{"q": "is:open"})},
+			stale:  on{"GET " + github + "/user/repos", rest("api", "GET", "/user/repos")},
 			counts: map[string]int{"GET " + github + "/repositories/*/issues": 2},
 			more: []further{
 				// All pages but the first are under the repository's number.
 				{on: on{"GET " + github + "/repos/*/*/issues", rest("api", "GET", "/repos/acme/shop/issues").with("query", object{"per_page": 2}).with("max_pages", 5)}, asked: 1, rows: 5},
 				// Too long a wait is told, not waited for.
-				{on: on{"GET " + github + "/search/repositories", rest("api", "GET", "/search/repositories").with("query", object{"q": "innerloop"})}, want: coworker.UpstreamError, asked: 1, tells: `"retry_after_ms":60000`},
+				{on: on{"GET " + github + "/search/code", rest("api", "GET", "/search/code").with("query", object{"q": "innerloop"})}, want: coworker.UpstreamError, asked: 1, tells: `"retry_after_ms":60000`},
 			},
 		},
 		"notion": {

@@ -98,7 +98,11 @@ func TestConnectorsThroughOfficialClients(t *testing.T) {
 	if err := os.Mkdir(override, 0o700); err != nil {
 		t.Fatal(err)
 	}
+	judge := newJudge(gitHubDocument(t))
 	for _, service := range simulator.All() {
+		if service.ID == "github" {
+			service.Watch = judge.take
+		}
 		services[service.ID] = simulator.Start(service)
 		t.Cleanup(services[service.ID].Close)
 		shipped, err := os.ReadFile(filepath.Join("..", "coworker", "catalog", "services", service.ID+".yaml"))
@@ -139,6 +143,8 @@ func TestConnectorsThroughOfficialClients(t *testing.T) {
 		t.Run(id, func(t *testing.T) { drives()[id].holds(t, results, services[id]) })
 	}
 	states(t, base, acme.Key)
+	// What GitHub was sent and what it said is as GitHub's own document has it.
+	judge.holds(t, map[string]int{"GET 200": 7, "GET 401": 1, "GET 403": 2, "POST 201": 1, "POST 422": 1, "PUT 200": 1, "by number": 2})
 	total := 0
 	for _, s := range services {
 		total += s.Total()

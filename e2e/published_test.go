@@ -17,7 +17,6 @@ import (
 
 	"innerloop/coworker/catalog"
 	"innerloop/e2e/published"
-	"innerloop/e2e/simulator"
 )
 
 // A checkedService is a service whose OpenAPI document a package of e2e/node
@@ -258,43 +257,5 @@ func TestADocumentNoticesWhatDoesNotFit(t *testing.T) {
 	body, _ = json.Marshal(user)
 	if err := document.Answer(t.Context(), r, 200, body); err == nil {
 		t.Error("an answer without a login is taken")
-	}
-}
-
-// The simulated GitHub plays calls that there are, and refuses in the form that
-// the document gives refusals.
-func TestTheSimulatedGitHubIsLikeItsDocument(t *testing.T) {
-	t.Parallel()
-	document, err := published.Read("node/node_modules/@octokit/openapi/generated/api.github.com.json", "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	service := simulator.GitHub()
-	for _, route := range service.Routes {
-		method, place, _ := strings.Cut(route.Call, " ")
-		path, ok := strings.CutPrefix(place, "api.github.com")
-		path = strings.Replace(path, "/repositories/*/", "/repos/*/*/", 1) // where Link headers lead
-		if !ok || !document.Has(method, strings.ReplaceAll(path, "*", "1")) {
-			t.Errorf("there is no %s", route.Call)
-		}
-	}
-	for _, row := range []struct {
-		trouble simulator.Trouble
-		method  string
-		path    string
-	}{
-		{simulator.NoCredential, "GET", "/user"},
-		{simulator.BadValue, "POST", "/repos/1/1/issues"},
-		{simulator.Missing, "POST", "/repos/1/1/issues"},
-		{simulator.TooMany, "POST", "/repos/1/1/issues"},
-	} {
-		reply := service.Refusal[row.trouble]
-		body, err := json.Marshal(reply.Body)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := document.Answer(t.Context(), httptest.NewRequest(row.method, row.path, nil), reply.Status, body); err != nil {
-			t.Errorf("%s: %v", row.trouble, err)
-		}
 	}
 }

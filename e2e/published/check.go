@@ -45,19 +45,6 @@ func (d *Document) Request(ctx context.Context, r *http.Request, body []byte, al
 	return nil
 }
 
-// Answer holds an answer to a request against the document.
-func (d *Document) Answer(ctx context.Context, r *http.Request, status int, body []byte) error {
-	in, _, err := d.input(r)
-	if err != nil {
-		return err
-	}
-	header := http.Header{"Content-Type": {"application/json"}}
-	return openapi3filter.ValidateResponse(ctx, &openapi3filter.ResponseValidationInput{
-		RequestValidationInput: in, Status: status, Header: header, Body: io.NopCloser(bytes.NewReader(body)),
-		Options: &openapi3filter.Options{MultiError: true, IncludeResponseStatus: true},
-	})
-}
-
 // input is a request as the validator takes it, and the names of its query.
 func (d *Document) input(r *http.Request) (*openapi3filter.RequestValidationInput, []string, error) {
 	p, values, err := d.find(r.Method, r.URL.EscapedPath())

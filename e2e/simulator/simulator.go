@@ -22,6 +22,16 @@ type Service struct {
 	Headers map[string]string // every request must carry
 	Refusal map[Trouble]Reply // how the service refuses: a row for each trouble
 	Routes  []Route
+	// Watch, when set, sees every request with what is said to it, also what
+	// is refused. It may be called at the same time.
+	Watch func(Exchange)
+}
+
+// An Exchange is a request and what was said to it.
+type Exchange struct {
+	Request *http.Request // its path begins with the service's host
+	Body    []byte
+	Reply   Reply
 }
 
 // A Credential is a connection as it is entered.
@@ -154,6 +164,9 @@ func (s *Server) serve(w http.ResponseWriter, plain *http.Request) {
 		s.refused[trouble]++
 	}
 	s.mu.Unlock()
+	if s.service.Watch != nil {
+		s.service.Watch(Exchange{plain, raw, reply})
+	}
 	reply.write(w, plain)
 }
 
