@@ -229,6 +229,14 @@ func (c *checker) checkAnswers() {
 		c.checkMatch(field+".match", rule.Match, false)
 		c.checkJSONPath(field+".json", rule.JSON)
 		c.checkJSONPath(field+".after_json", rule.AfterJSON)
+		if bare := rule.JSON == "" && rule.Body == ""; bare && rule.Status >= 200 && rule.Status <= 299 {
+			c.add(field, "a status of success alone is no failure; json or body must tell it")
+		}
+		for j, before := range c.Errors[:i] {
+			if before.covers(rule) {
+				c.add(field, "is never reached: errors.%d comes before it and fits all that it fits", j)
+			}
+		}
 		if !rule.Retry && (rule.After != 0 || rule.AfterHeader != "" || rule.AfterJSON != "") {
 			c.add(field, "after is for errors that can be retried")
 		}
@@ -254,6 +262,16 @@ func (c *checker) checkAnswers() {
 			c.checkJSONPath(fmt.Sprintf("shape.drop.%d", i), path)
 		}
 	}
+}
+
+// covers tells whether a rule fits every answer that another fits. A rule
+// without text and path fits failures alone, so one for every status does not
+// cover what a path finds in a success.
+func (r ErrorRule) covers(other ErrorRule) bool {
+	bare := r.JSON == "" && r.Body == ""
+	return (r.Status == other.Status || r.Status == 0 && (!bare || other.JSON == "" && other.Body == "")) &&
+		(r.Match == "" || r.Match == other.Match) && (r.Body == "" || r.Body == other.Body) &&
+		(r.JSON == "" || r.JSON == other.JSON && (r.Equals == "" || r.Equals == other.Equals))
 }
 
 func (c *checker) checkRecipes() {

@@ -100,6 +100,8 @@ func TestRefusals(t *testing.T) {
 		"a duration that is none":            {"per: 1s", "per: soon", "good.yaml: modules.0.rate.per: does not match"},
 		"an endless duration":                {"per: 1s", "per: 9999999999999999999h", "positive number"},
 		"waiting for what cannot be retried": {"retry: true", "retry: false", "good.yaml: errors.0: after is for errors that can be retried"},
+		"a failure of success alone":         {"errors:\n", "errors:\n  - {status: 202, retry: false}\n", "good.yaml: errors.0: a status of success alone is no failure"},
+		"a rule behind a wider one":          {"errors:\n", "errors:\n  - {status: 418, retry: false}\n  - {status: 418, json: $.code, equals: tea, retry: false}\n", "good.yaml: errors.1: is never reached: errors.0"},
 		"two places for idempotency":         {"header: Idempotency-Key", "header: Idempotency-Key, query: key", "good.yaml: idempotency: has exactly one"},
 		"a header of the transport":          {"ttl: 3600", "ttl: 3600\nheaders: {Host: example.org}", "good.yaml: headers.Host: belongs to the transport or to auth"},
 		"a header with a line break":         {"ttl: 3600", "ttl: 3600\nheaders: {Accept: \"a\\nb\"}", "line break"},

@@ -180,7 +180,7 @@ type ErrorRule struct {
 	Status      int      `yaml:"status" json:"status,omitempty"` // 0 fits every status
 	Match       string   `yaml:"match" json:"match,omitempty"`   // as in Operation
 	Body        string   `yaml:"body" json:"body,omitempty"`     // text in the body
-	JSON        string   `yaml:"json" json:"json,omitempty"`     // JSON path whose value is Equals
+	JSON        string   `yaml:"json" json:"json,omitempty"`     // JSON path whose value is Equals, or, without that, not nothing
 	Equals      string   `yaml:"equals" json:"equals,omitempty"`
 	Retry       bool     `yaml:"retry" json:"retry"`
 	After       Duration `yaml:"after" json:"after,omitempty"`
