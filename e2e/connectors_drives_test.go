@@ -18,7 +18,7 @@ type object = map[string]any
 // drives says what is done at each service.
 func drives() map[string]drive {
 	all := map[string]drive{}
-	for _, part := range []map[string]drive{marketplaceDrives(), businessDrives(), tradeDrives(), yandexDrives(), messengerDrives(), globalDrives()} {
+	for _, part := range []map[string]drive{marketplaceDrives(), businessDrives(), tradeDrives(), yandexDrives(), messengerDrives(), globalDrives(), placedDrives()} {
 		for id, d := range part {
 			all[id] = d
 		}
@@ -34,11 +34,13 @@ func marketplaceDrives() map[string]drive {
 			write: on{"POST discounts-prices-api.wildberries.ru/api/v2/upload/task", rest("prices", "POST", "/api/v2/upload/task").with("body", object{"data": []any{object{"nmID": 1, "price": 990}}})},
 			undo:  on{"PATCH marketplace-api.wildberries.ru/api/v3/orders/*/cancel", rest("marketplace", "PATCH", "/api/v3/orders/12345/cancel")},
 			fails: on{"GET statistics-api.wildberries.ru/api/v1/supplier/orders", rest("statistics", "GET", "/api/v1/supplier/orders")},
-			code:  "Bad Request",
-			busy:  on{"GET marketplace-api.wildberries.ru/api/v3/orders/new", rest("marketplace", "GET", "/api/v3/orders/new")},
+			code:  "dateFrom: field required", bare: true,
+			busy: on{"GET marketplace-api.wildberries.ru/api/v3/orders/new", rest("marketplace", "GET", "/api/v3/orders/new")},
 			more: []further{
 				{on: on{"GET marketplace-api.wildberries.ru/api/v3/orders", rest("marketplace", "GET", "/api/v3/orders").with("query", object{"limit": 2, "next": 0}).with("max_pages", 5)}, asked: 3},
 				{on: on{"GET discounts-prices-api.wildberries.ru/api/v2/list/goods/filter", rest("prices", "GET", "/api/v2/list/goods/filter").with("query", object{"limit": 3, "offset": 0}).with("max_pages", 5)}, asked: 4},
+				// The date of the last change is where the next page begins.
+				{on: on{"GET statistics-api.wildberries.ru/api/v1/supplier/sales", rest("statistics", "GET", "/api/v1/supplier/sales").with("query", object{"dateFrom": "2026-11-01"}).with("max_pages", 5)}, asked: 4, rows: 5},
 			},
 		},
 		"ozon": {

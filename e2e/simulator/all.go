@@ -7,5 +7,6 @@ func All() []Service {
 		Bitrix24(), OneC(), MoySklad(), AmoCRM(),
 		YandexDirect(), YandexMetrika(), DaData(),
 		TelegramBot(), Slack(), GitHub(), Notion(), Stripe(), S3(),
+		Trello(), UniSender(), TBankAcquiring(),
 	}
 }

@@ -1,6 +1,13 @@
 package simulator
 
 import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"maps"
+	"mime"
+	"net/url"
 	"slices"
 	"strings"
 )
@@ -35,6 +42,72 @@ func inPath(before, credential string) Auth {
 		}
 		return ok
 	}
+}
+
+// inQuery wants one value of a parameter of the address, and the text nowhere
+// else.
+func inQuery(name, value string) Auth {
+	return func(r *Request) bool {
+		return slices.Equal(r.URL.Query()[name], []string{value}) && r.Header.Get("Authorization") == "" &&
+			!strings.Contains(string(r.Raw), value)
+	}
+}
+
+// inForm wants one value of a form's field, and the text nowhere else.
+func inForm(name, value string) Auth {
+	return func(r *Request) bool {
+		if kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); kind != formType {
+			return false
+		}
+		form, err := url.ParseQuery(string(r.Raw))
+		return err == nil && slices.Equal(form[name], []string{value}) && r.Header.Get("Authorization") == "" &&
+			!strings.Contains(r.URL.RawQuery, value)
+	}
+}
+
+// sortedSum wants a signature of the body's root values, ordered by their
+// names, among which the password stands and neither objects, lists nor the
+// signature itself. The password is sent nowhere.
+func sortedSum(name, password string, keys map[string]string) Auth {
+	return func(r *Request) bool {
+		body := object(r.Raw)
+		values := map[string]string{"Password": password}
+		for key, value := range body {
+			switch v := value.(type) {
+			case string:
+				values[key] = v
+			case json.Number:
+				values[key] = v.String()
+			case bool:
+				values[key] = map[bool]string{true: "true", false: "false"}[v]
+			}
+		}
+		given := values[name]
+		delete(values, name)
+		for key, value := range keys {
+			if values[key] != value {
+				return false
+			}
+		}
+		var text strings.Builder
+		for _, key := range slices.Sorted(maps.Keys(values)) {
+			text.WriteString(values[key])
+		}
+		sum := sha256.Sum256([]byte(text.String()))
+		return given == hex.EncodeToString(sum[:]) && r.URL.RawQuery == "" && r.Header.Get("Authorization") == "" &&
+			!bytes.Contains(r.Raw, []byte(password))
+	}
+}
+
+// object reads a body that is one JSON object.
+func object(raw []byte) map[string]any {
+	decoder := json.NewDecoder(bytes.NewReader(raw))
+	decoder.UseNumber()
+	body := map[string]any{}
+	if err := decoder.Decode(&body); err != nil {
+		return nil
+	}
+	return body
 }
 
 // all wants every one.

@@ -1,12 +1,21 @@
 package simulator
 
+import (
+	"regexp"
+	"slices"
+	"strconv"
+)
+
+// dateForm is a day or a time in Moscow, without a zone.
+var dateForm = regexp.MustCompile(`^[0-9]{4}-[0-9]{2}-[0-9]{2}(T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]+)?)?$`)
+
 const (
 	jsonType = "application/json"
 	formType = "application/x-www-form-urlencoded"
 )
 
 // Wildberries: a raw token in Authorization, many hosts, paging by the last
-// row's time and number or by a counted next, and headers of its own for the
+// row's time and number, by a counted next or by the date of a change, and headers of its own for the
 // wait.
 func Wildberries() Service {
 	const key = "wb-token-of-the-simulator"
@@ -32,6 +41,29 @@ func Wildberries() Service {
 	prices := paging{
 		Rows: rows(7, func(n int) map[string]any { return map[string]any{"nmID": n, "discount": 5} }),
 		Name: "offset", Size: "limit", Max: 1000,
+	}
+	// Rows changed after a date, so many at once as the service likes; no row
+	// more tells the end.
+	changed := rows(5, func(n int) map[string]any {
+		return map[string]any{"srid": n, "lastChangeDate": "2026-11-0" + strconv.Itoa(n) + "T10:11:07"}
+	})
+	changes := func(r *Request) Reply {
+		since := r.URL.Query().Get("dateFrom")
+		if since == "" {
+			return says(400, map[string]any{"errors": []any{"dateFrom: field required"}})
+		}
+		if !dateForm.MatchString(since) {
+			return says(400, map[string]any{"errors": "dateFrom: Value not validated"})
+		}
+		from := slices.IndexFunc(changed, func(row any) bool {
+			fields, _ := row.(map[string]any)
+			date, _ := fields["lastChangeDate"].(string)
+			return date > since
+		})
+		if from < 0 {
+			return says(200, []any{})
+		}
+		return says(200, changed[from:min(from+2, len(changed))])
 	}
 	return Service{
 		ID:    "wildberries",
@@ -76,12 +108,8 @@ func Wildberries() Service {
 				}
 				return says(200, map[string]any{"data": map[string]any{"id": 77, "alreadyExists": false}, "error": false, "errorText": ""})
 			}},
-			{Call: "GET statistics-api.wildberries.ru/api/v1/supplier/orders", Answer: func(r *Request) Reply {
-				if r.URL.Query().Get("dateFrom") == "" {
-					return r.Refuse(BadValue)
-				}
-				return says(200, []any{})
-			}},
+			{Call: "GET statistics-api.wildberries.ru/api/v1/supplier/orders", Answer: changes},
+			{Call: "GET statistics-api.wildberries.ru/api/v1/supplier/sales", Answer: changes},
 		},
 	}
 }

@@ -22,6 +22,8 @@ type Service struct {
 	Headers map[string]string // every request must carry
 	Refusal map[Trouble]Reply // how the service refuses: a row for each trouble
 	Routes  []Route
+	Carries []string // names of parameters and of fields that every request has
+
 	// Watch, when set, sees every request with what is said to it, also what
 	// is refused. It may be called at the same time.
 	Watch func(Exchange)
@@ -43,10 +45,11 @@ type Credential struct {
 
 // A Route is one call that the service knows.
 type Route struct {
-	Call   string // «METHOD HOST/PATH», where a part of the path may be *
-	Type   string // media type of the body; empty when there is none
-	Open   bool   // needs no credential
-	Busy   int    // how many requests come too soon before one is answered
+	Call   string   // «METHOD HOST/PATH», where a part of the path may be *
+	Type   string   // media type of the body; empty when there is none
+	Open   bool     // needs no credential
+	Takes  []string // names of the address and of the body's root that it knows; none is looked at when nil
+	Busy   int      // how many requests come too soon before one is answered
 	Answer func(*Request) Reply
 }
 
@@ -196,10 +199,28 @@ func (s *Server) judge(r *Request) (call string, reply Reply) {
 	if trouble := r.read(route.Type); trouble != "" {
 		return call, r.Refuse(trouble)
 	}
+	if route.Takes != nil && !r.onlyHas(slices.Concat(route.Takes, s.service.Carries)) {
+		return call, r.Refuse(BadValue)
+	}
 	if s.hurried(route) {
 		return call, r.Refuse(TooMany)
 	}
 	return call, route.Answer(r)
+}
+
+// onlyHas tells whether every name that a request gives a value to is known.
+func (r *Request) onlyHas(names []string) bool {
+	for name := range r.URL.Query() {
+		if !slices.Contains(names, name) {
+			return false
+		}
+	}
+	for name := range r.Body {
+		if !slices.Contains(names, name) {
+			return false
+		}
+	}
+	return true
 }
 
 // hurried tells whether a request comes too soon.

@@ -2,9 +2,14 @@ package simulator_test
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -84,17 +89,24 @@ func TestEveryTroubleIsSeen(t *testing.T) {
 	}
 }
 
-// What is driven is what is shipped, but for the hosts.
-func TestOnlyHostsAreOverridden(t *testing.T) {
+// What is driven is what is shipped, but for hosts, one pace and waits.
+func TestOnlyHostsAndTimesAreOverridden(t *testing.T) {
 	t.Parallel()
+	times := regexp.MustCompile(`requests: (1|60), per: 60s, burst: (1|60)\b|\bafter: [0-9]+s`)
+	slow, one := 0, []byte("requests: 1, per: 60s, burst: 1,")
 	for _, service := range simulator.All() {
 		shipped, err := os.ReadFile(filepath.Join("..", "..", "coworker", "catalog", "services", service.ID+".yaml"))
 		if err != nil {
 			t.Fatal(err)
 		}
 		made := simulator.Overridden(shipped)
-		if !bytes.Equal(bytes.ReplaceAll(made, []byte("https://simulator.example/"), []byte("https://")), shipped) {
-			t.Errorf("%s: more than hosts is changed", service.ID)
+		moved := bytes.ReplaceAll(made, []byte("https://simulator.example/"), []byte("https://"))
+		if !bytes.Equal(times.ReplaceAll(moved, nil), times.ReplaceAll(shipped, nil)) {
+			t.Errorf("%s: more than hosts and times is changed", service.ID)
+		}
+		slow += bytes.Count(shipped, one)
+		if bytes.Contains(made, one) {
+			t.Errorf("%s: one call a minute stays", service.ID)
 		}
 		if own := bytes.Contains(shipped, []byte(`base_url: "{`)); own == bytes.Contains(made, []byte("base_url: https://simulator.example/")) {
 			t.Errorf("%s: a host of a module stays, or one is made up", service.ID)
@@ -103,4 +115,100 @@ func TestOnlyHostsAreOverridden(t *testing.T) {
 			t.Errorf("%s: a host stays", service.ID)
 		}
 	}
+	if slow == 0 {
+		t.Error("no pace had to be lifted")
+	}
+}
+
+// A request as it is sent to a simulator, and the trouble that it is refused
+// for; none when it is answered.
+type placed struct {
+	what, path, body string
+	header           [2]string
+	trouble          simulator.Trouble
+}
+
+// Attack: each credential of an address, a form and a signature at every other
+// place, twice, in part, of another request. Expectation: only the one that
+// stands where the service reads it is taken, and unknown names are refused.
+func TestACredentialStandsInOnePlace(t *testing.T) {
+	t.Parallel()
+	const (
+		asForm = "application/x-www-form-urlencoded"
+		asJSON = "application/json"
+		lists  = "/api.unisender.com/ru/api/getLists"
+		order  = "/securepay.tinkoff.ru/v2/CheckOrder"
+		stated = `"OrderId":"0","TerminalKey":"1700000000001DEMO"`
+	)
+	// Order, password, terminal: the order of their names.
+	sum := sha256.Sum256([]byte("0" + "tbank-password-simulated" + "1700000000001DEMO"))
+	token := `"Token":"` + hex.EncodeToString(sum[:]) + `"`
+	const me, both = "/api.trello.com/1/members/me", "?key=trello-key-simulated&token=trello-token-simulated"
+	for id, tries := range map[string][]placed{
+		"trello": {
+			{what: "as it should be", path: me + both},
+			{what: "twice", path: me + both + "&token=trello-token-simulated", trouble: simulator.NoCredential},
+			{what: "without the key", path: me + "?token=trello-token-simulated", trouble: simulator.NoCredential},
+			{what: "in a header", path: me, header: [2]string{"Authorization", "Bearer trello-token-simulated"}, trouble: simulator.NoCredential},
+			{what: "in a header too", path: me + both, header: [2]string{"Authorization", "Bearer trello-token-simulated"}, trouble: simulator.NoCredential},
+			{what: "an unknown name", path: me + both + "&field=id", trouble: simulator.BadValue},
+		},
+		"unisender": {
+			{what: "as it should be", path: lists, body: "api_key=unisender-key-simulated&format=json", header: [2]string{"Content-Type", asForm}},
+			{what: "no format", path: lists, body: "api_key=unisender-key-simulated", header: [2]string{"Content-Type", asForm}, trouble: simulator.BadValue},
+			{what: "in the address", path: lists + "?api_key=unisender-key-simulated", body: "format=json", header: [2]string{"Content-Type", asForm}, trouble: simulator.NoCredential},
+			{what: "in the address too", path: lists + "?api_key=unisender-key-simulated", body: "api_key=unisender-key-simulated&format=json", header: [2]string{"Content-Type", asForm}, trouble: simulator.NoCredential},
+			{what: "as JSON", path: lists, body: `{"api_key":"unisender-key-simulated","format":"json"}`, header: [2]string{"Content-Type", asJSON}, trouble: simulator.NoCredential},
+			{what: "an unknown name", path: lists, body: "api_key=unisender-key-simulated&format=json&x=1", header: [2]string{"Content-Type", asForm}, trouble: simulator.BadValue},
+		},
+		"tbank_acquiring": {
+			{what: "as it should be", path: order, body: "{" + stated + "," + token + "}", header: [2]string{"Content-Type", asJSON}},
+			{what: "of another order", path: order, body: "{" + strings.Replace(stated, `"0"`, `"1"`, 1) + "," + token + "}", header: [2]string{"Content-Type", asJSON}, trouble: simulator.NoCredential},
+			{what: "without the terminal", path: order, body: `{"OrderId":"0",` + token + "}", header: [2]string{"Content-Type", asJSON}, trouble: simulator.NoCredential},
+			{what: "with the password", path: order, body: "{" + stated + `,"Password":"tbank-password-simulated",` + token + "}", header: [2]string{"Content-Type", asJSON}, trouble: simulator.NoCredential},
+			{what: "in the address", path: order + "?Token=x", body: "{" + stated + "," + token + "}", header: [2]string{"Content-Type", asJSON}, trouble: simulator.NoCredential},
+			{what: "an object is not signed", path: order, body: "{" + stated + `,"DATA":{"a":1},` + token + "}", header: [2]string{"Content-Type", asJSON}, trouble: simulator.BadValue},
+		},
+	} {
+		t.Run(id, func(t *testing.T) {
+			t.Parallel()
+			at := slices.IndexFunc(simulator.All(), func(s simulator.Service) bool { return s.ID == id })
+			s := simulator.Start(simulator.All()[at])
+			defer s.Close()
+			for _, try := range tries {
+				method := http.MethodGet
+				if try.body != "" {
+					method = http.MethodPost
+				}
+				r, err := http.NewRequestWithContext(t.Context(), method, s.URL+try.path, strings.NewReader(try.body))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if try.header[0] != "" {
+					r.Header.Set(try.header[0], try.header[1])
+				}
+				before := refusals(s)
+				answer, err := http.DefaultClient.Do(r)
+				if err != nil {
+					t.Fatal(err)
+				}
+				_ = answer.Body.Close()
+				after := refusals(s)
+				if try.trouble != "" {
+					before[try.trouble]++
+				}
+				if !maps.Equal(before, after) {
+					t.Errorf("%s: refused so often: %v, want %v", try.what, after, before)
+				}
+			}
+		})
+	}
+}
+
+func refusals(s *simulator.Server) map[simulator.Trouble]int {
+	all := map[simulator.Trouble]int{}
+	for _, trouble := range simulator.Troubles() {
+		all[trouble] = s.Refused(trouble)
+	}
+	return all
 }
