@@ -11,8 +11,12 @@ import (
 // where they are equal, the smaller first (RFC 9110 section 12.5.3). Empty
 // means none.
 func coding(h *fasthttp.RequestHeader) string {
+	lists := h.PeekAll("Accept-Encoding")
+	if len(lists) == 0 {
+		return ""
+	}
 	weights := map[string]float64{}
-	for _, list := range h.PeekAll("Accept-Encoding") {
+	for _, list := range lists {
 		for item := range strings.SplitSeq(string(list), ",") {
 			name, params, _ := strings.Cut(item, ";")
 			weights[strings.ToLower(strings.TrimSpace(name))] = weight(params)

@@ -196,6 +196,7 @@ func New(o Options) (*Server, error) {
 		WriteTimeout:                 writeTimeout,
 		IdleTimeout:                  idleTimeout,
 		ReadBufferSize:               headMax,
+		WriteBufferSize:              writeBuffer,
 		StreamRequestBody:            true, // read by take, which allocates nothing for what was only announced
 	})
 	texts, err := s.articles()
@@ -285,6 +286,7 @@ func (s *Server) around(next fasthttp.RequestHandler) fasthttp.RequestHandler {
 			return
 		}
 		next(ctx)
+		join(ctx)
 	}
 }
 
@@ -311,10 +313,17 @@ func (w *working) whole() context.Context {
 
 func (w *working) cancel() {
 	w.once.Do(func() {
-		w.made, w.end = context.WithCancel(context.Background())
+		w.made, w.end = unasked, func() {}
 	})
 	w.end()
 }
+
+// unasked is what a context is that nobody asked while it could be used.
+var unasked = func() context.Context {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	return ctx
+}()
 
 func (w *working) Deadline() (time.Time, bool) { return w.until, true }
 func (w *working) Done() <-chan struct{}       { return w.whole().Done() }

@@ -76,6 +76,7 @@ type lingerConn struct {
 	leave  func()
 	unread atomic.Bool
 	ended  atomic.Bool // the other side will send no more
+	joined joined
 }
 
 // Read remembers that the end was met.

@@ -85,10 +85,10 @@ func (s *Server) tag(k kind, address string, version int64) string {
 	var room [64]byte
 	tag := append(room[:0], `W/"`...)
 	tag = append(strconv.AppendInt(tag, version, 10), '-')
-	tag = strconv.AppendUint(tag, hash, 36)
+	tag = strconv.AppendUint(tag, hash, 32)
 	if k.page {
 		// A page says "5 minutes ago".
-		tag = strconv.AppendInt(append(tag, '-'), s.now().Unix()/60, 36)
+		tag = strconv.AppendInt(append(tag, '-'), s.now().Unix()/60, 32)
 	}
 	return string(append(tag, '"'))
 }

@@ -53,8 +53,22 @@ func NewUUID(random io.Reader) (string, error) {
 		return "", fmt.Errorf("read randomness: %w", err)
 	}
 	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
-	h := hex.EncodeToString(b[:])
-	return h[:8] + "-" + h[8:12] + "-" + h[12:16] + "-" + h[16:20] + "-" + h[20:], nil
+	return formatUUID(b), nil
+}
+
+// formatUUID writes the bytes in groups of 8, 4, 4, 4 and 12 hex digits.
+func formatUUID(b [16]byte) string {
+	var text [36]byte
+	at := 0
+	for i, one := range b {
+		if i == 4 || i == 6 || i == 8 || i == 10 {
+			text[at] = '-'
+			at++
+		}
+		hex.Encode(text[at:], []byte{one})
+		at += 2
+	}
+	return string(text[:])
 }
 
 func newAgentID(random io.Reader) (AgentID, error) {
