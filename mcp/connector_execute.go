@@ -38,8 +38,8 @@ func connectorExecute(services *catalog.Catalog, engine *connect.Engine, keeper 
 			"connection":      text(1, serviceMax, says("The name of one of several connections of this service.")),
 			"select":          text(1, selectMax, says("A jq program over the answer, to keep what is needed.")),
 			"max_bytes":       schema{"type": "integer", "minimum": connect.BytesMin, "maximum": connect.BytesMax, "description": "How large data may be; 65536 when left out."},
-			"page":            text(1, cursorMax, says("page.next of the last answer; the other arguments stay the same.")),
-			"max_pages":       schema{"type": "integer", "minimum": 1, "maximum": connect.PagesMax, "description": "Pages to read and put together; 1 when left out."},
+			"page":            text(1, cursorMax, says("page.next of the last answer; the other arguments stay the same. For reads alone.")),
+			"max_pages":       schema{"type": "integer", "minimum": 1, "maximum": connect.PagesMax, "description": "Pages to read and put together, of a read; 1 when left out. When one fails, page.error says why and page.next leads to it."},
 			"idempotency_key": text(1, 255, says("For writes at services that know such keys: a repeat with the same key is done once.")),
 			"confirm":         schema{"type": "boolean", "description": "The person agreed to this call, which cannot be undone."},
 			"dry_run":         schema{"type": "boolean", "description": "Show the request, secrets masked, and send nothing."},
@@ -64,7 +64,7 @@ func connectorExecute(services *catalog.Catalog, engine *connect.Engine, keeper 
 			answer, trace, err := engine.Execute(ctx, k.who, call)
 			k.row.change(func(row *coworker.Audit) {
 				row.Module, row.Method, row.Path, row.Class = trace.Module, trace.Method, trace.Path, coworker.Class(trace.Class)
-				row.Status, row.Retries = trace.Status, trace.Retries
+				row.Status, row.Retries, row.Error = trace.Status, trace.Retries, trace.Error
 			})
 			if err != nil {
 				return nil, err

@@ -7,7 +7,6 @@ import (
 	"io"
 	"net/http"
 	"net/netip"
-	"slices"
 	"strings"
 	"time"
 
@@ -60,7 +59,8 @@ type Engine struct {
 	selecting chan struct{}
 	// large has a place for each call that holds a large answer; nil: as many
 	// as there are.
-	large chan struct{}
+	large  chan struct{}
+	shares *shares
 }
 
 // New makes an Engine.
@@ -72,6 +72,7 @@ func New(o Options) (*Engine, error) {
 		catalog: o.Catalog, book: o.Book, clients: o.Clients, files: o.Files, cursors: o.Cursors, now: o.Now, sleep: o.Sleep,
 		tokens: &tokens{of: map[string]*tokenOf{}}, paces: paces{of: map[string]*paceOf{}},
 		selecting: make(chan struct{}, jqParallel()), large: make(chan struct{}, largeMax),
+		shares: &shares{of: map[coworker.OrganizationID]*share{}},
 	}
 	if e.random = o.Random; e.random == nil {
 		e.random = rand.Reader
@@ -143,6 +144,9 @@ type PageInfo struct {
 	HasMore bool   `json:"has_more"`
 	Total   *int   `json:"total,omitempty"`
 	Pages   int    `json:"pages"` // read for this answer
+	// Error is why the page that Next leads to could not be read, when the
+	// answer was to go on with it.
+	Error *coworker.Contract `json:"error,omitempty"`
 }
 
 // A Preview is the request of a dry run, secrets masked.
@@ -160,6 +164,7 @@ type Trace struct {
 	Status               int
 	BytesIn, BytesOut    int64
 	Retries              int
+	Error                coworker.Code // of a page that ended an answer
 }
 
 // Execute does a call. Every refusal is a *coworker.Fault; another error is our
@@ -173,17 +178,21 @@ func (e *Engine) Execute(ctx context.Context, who coworker.Caller, call Call) (*
 	answer, err := x.do(ctx)
 	if err != nil {
 		if _, fault := coworker.AsFault(err); !fault && ctx.Err() != nil {
-			f := &coworker.Fault{Code: coworker.UpstreamError, Retry: x.class == catalog.Read, Hint: "the service took longer than 50 seconds; ask for less at a time"}
-			if !f.Retry {
-				f.Hint = "the service took longer than 50 seconds" + lookFirst
-			}
-			err = f
+			err = x.late()
 		}
 		return nil, x.trace, err
 	}
 	answer.Took = e.now().Sub(began).Milliseconds()
 	answer.Retries = x.trace.Retries
 	return answer, x.trace, nil
+}
+
+// late is the fault of a call that ran out of its time.
+func (x *execution) late() *coworker.Fault {
+	if x.class != catalog.Read {
+		return &coworker.Fault{Code: coworker.UpstreamError, Hint: "the service took longer than 50 seconds" + lookFirst}
+	}
+	return &coworker.Fault{Code: coworker.UpstreamError, Retry: true, Hint: "the service took longer than 50 seconds; ask for less at a time"}
 }
 
 // An execution is one call under way.
@@ -198,7 +207,7 @@ type execution struct {
 	tried  int
 	began  time.Time
 	at     *place // nil: the first page
-	holds  bool   // a place of Engine.large
+	holds  *share // with a place of Engine.large; nil: none
 }
 
 func (x *execution) do(ctx context.Context) (*Answer, error) {
@@ -209,6 +218,9 @@ func (x *execution) do(ctx context.Context) (*Answer, error) {
 	x.class = service.Classify(x.target)
 	x.trace = Trace{Module: x.target.Module, Method: x.target.Method, Path: template(service, x.target), Class: x.class}
 	if err := x.who.MayExecute(service.ID, coworker.Class(x.class)); err != nil {
+		return nil, err
+	}
+	if err := x.single(); err != nil {
 		return nil, err
 	}
 	if err := x.confirmed(ctx, service); err != nil {
@@ -309,56 +321,6 @@ func (x *execution) unknown(id string) error {
 		hint = "nearest: " + strings.Join(near, ", ")
 	}
 	return &coworker.Fault{Code: coworker.UnknownService, Hint: hint + ". Registered: " + strings.Join(x.catalog.IDs(), ", ")}
-}
-
-// confirmed holds calls that cannot be undone until somebody said so.
-func (x *execution) confirmed(ctx context.Context, service *catalog.Service) error {
-	if x.class != catalog.Irreversible || x.call.DryRun {
-		return nil
-	}
-	wanted := x.call.NoConfirm
-	if !wanted && !x.call.Confirm && x.call.MustConfirm != nil {
-		var err error
-		if wanted, err = x.call.MustConfirm(ctx); err != nil {
-			return err
-		}
-	}
-	if wanted {
-		hint := "show this call to the person you work for; once they agree, repeat it with confirm: true"
-		if x.call.NoConfirm {
-			hint = "code cannot confirm for a person; make this call with connector_execute"
-		}
-		return &coworker.Fault{Code: coworker.ConfirmationRequired, Hint: hint, Details: struct {
-			Service string `json:"service"`
-			Module  string `json:"module"`
-			Method  string `json:"method"`
-			Path    string `json:"path,omitempty"`
-		}{service.ID, x.target.Module, x.target.Method, x.target.Path}}
-	}
-	return nil
-}
-
-// idempotent puts the caller's key where the service looks for it.
-func (x *execution) idempotent(service *catalog.Service, d *draft) error {
-	rule := service.Idempotency
-	if x.call.IdempotencyKey == "" {
-		return nil
-	}
-	if rule == nil || len(rule.Methods) > 0 && !slices.Contains(rule.Methods, d.method) {
-		return coworker.InvalidArguments(coworker.Problem{Field: "idempotency_key", Problem: "is not known to this service for this method; leave it out and do not repeat the call blindly"})
-	}
-	if rule.Max > 0 && len(x.call.IdempotencyKey) > rule.Max {
-		return coworker.InvalidArguments(coworker.Problem{Field: "idempotency_key", Problem: "is longer than the service takes", Allowed: rule.Max})
-	}
-	switch {
-	case rule.Header != "":
-		d.header.Set(rule.Header, x.call.IdempotencyKey)
-	case rule.Query != "":
-		d.query.Set(rule.Query, x.call.IdempotencyKey)
-	case rule.Body != "":
-		d.inBody(rule.Body, x.call.IdempotencyKey)
-	}
-	return nil
 }
 
 // turn moves a draft to another page, which must be of the same module and of

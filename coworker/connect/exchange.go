@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"io"
 	"mime"
 	"net/http"
 	"strconv"
@@ -65,17 +64,17 @@ func (x *execution) once(ctx context.Context, p *prepared, d *draft, refused str
 		return x.unanswered(err)
 	}
 	defer func() { _ = answer.Body.Close() }()
-	raw, err := io.ReadAll(io.LimitReader(answer.Body, readMax+1))
 	x.trace.Status = answer.StatusCode
+	raw, err := x.body(ctx, answer)
 	x.trace.BytesIn += int64(len(raw))
+	if f, refused := coworker.AsFault(err); refused {
+		return nil, "", never, f
+	}
 	if err != nil {
 		return x.unanswered(err)
 	}
 	if len(raw) > readMax {
 		return nil, "", never, x.tooLarge(answer.StatusCode, "is larger than is read", map[string]any{"original_bytes": ">" + strconv.Itoa(readMax), "limit": readMax})
-	}
-	if err := x.room(ctx, answer.StatusCode, len(raw)); err != nil {
-		return nil, "", never, err
 	}
 	if r = decode(answer, raw, mask); r.dense {
 		return nil, "", never, x.tooLarge(r.status, "has more values than are read", map[string]any{"original_bytes": len(raw), "values": ">" + strconv.Itoa(valuesMax), "limit": readMax})

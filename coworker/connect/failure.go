@@ -26,7 +26,17 @@ func (x *execution) failure(p *prepared, r *reply, rule *catalog.ErrorRule) *cow
 			f.Hint = rule.Note
 		}
 	}
+	if x.class != catalog.Read && x.call.IdempotencyKey == "" && undecided(r.status) {
+		f.Retry, f.Hint = false, orText(f.Hint, "the service failed")+lookFirst
+	}
 	return f
+}
+
+// undecided tells statuses that leave open whether a change was done: whoever
+// sent them failed on the way, or lost the answer of who may have done it. 503
+// and 429 are the service's word that it did not begin (RFC 9110 section 15.6).
+func undecided(status int) bool {
+	return status >= 500 && status != http.StatusNotImplemented && status != http.StatusServiceUnavailable
 }
 
 // UpstreamDetails tell how a service refused. Texts are the service's own, and

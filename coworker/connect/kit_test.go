@@ -42,6 +42,7 @@ type bench struct {
 	now     time.Time
 	kept    map[string][]byte
 	full    error // of Keep
+	serve   http.HandlerFunc
 }
 
 var everything = coworker.Caller{Scopes: coworker.WriteTools | coworker.ReadData, Class: coworker.ClassIrreversible}
@@ -65,13 +66,14 @@ func open(t testing.TB, serve http.HandlerFunc) *bench {
 		in := r.Clone(r.Context())
 		in.Body = io.NopCloser(bytes.NewReader(body))
 		w := httptest.NewRecorder()
-		serve(w, in)
+		b.serve(w, in)
 		if w.Code == http.StatusTeapot {
 			return nil, errors.New("dial tcp 203.0.113.9:443: connection refused")
 		}
 		return w.Result(), nil
 	})
 	b = openTo(t, func([]netip.Prefix, string) connect.Doer { return do })
+	b.serve = serve
 	return b
 }
 

@@ -1,7 +1,6 @@
 package connect
 
 import (
-	"context"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
@@ -288,101 +287,4 @@ func (x *execution) within(service *catalog.Service, root, next *url.URL) bool {
 	}
 	class := service.Classify(call)
 	return class == catalog.Read || class == x.class
-}
-
-// pages does the call, and those of further pages when they are asked for.
-func (x *execution) pages(ctx context.Context, p *prepared, d *draft, bound []byte) (*Answer, error) {
-	rule, paged := p.service.Paging(x.target)
-	var all []any
-	info := &PageInfo{}
-	var last *reply
-	ended := "" // why the answer ends before its last page
-	for {
-		r, err := x.attempts(ctx, p, d)
-		if f, refused := coworker.AsFault(err); refused && f.Code == coworker.RateLimited && last != nil {
-			ended = "the pace that the service asks for ends the answer here; go on with page in a while"
-			break
-		}
-		if err != nil {
-			return nil, err
-		}
-		last = r
-		if p.Doubted {
-			if err := x.book.Works(ctx, p.ID, p.Version); err != nil {
-				return nil, err
-			}
-			p.Doubted = false
-		}
-		info.Pages++
-		if !paged || r.binary {
-			r.body = r.secret.value(r.body)
-			break
-		}
-		next, _, total := follow(rule, d, r.header, r.body)
-		info.HasMore, info.Total, info.Next = next != nil, total, ""
-		// By its own secrets: the next page may be asked for with others.
-		r.body = r.secret.value(r.body)
-		if next == nil {
-			all = append(all, r.body)
-			break
-		}
-		all = append(all, r.body)
-		onward := d.clone()
-		if err := x.turn(p, onward, next); err != nil {
-			f, refused := coworker.AsFault(err)
-			if !refused {
-				return nil, err
-			}
-			ended = f.Hint // what was read is told
-			break
-		}
-		if info.Next, err = x.cursor(next, bound); err != nil {
-			return nil, err
-		}
-		if info.Pages >= x.call.MaxPages || int(x.trace.BytesIn) > readMax {
-			break
-		}
-		x.at, d = next, onward
-	}
-	a, err := x.answer(ctx, p, last, merge(rule, d, last, all), paged, info)
-	if err == nil && a.Hint == "" {
-		a.Hint = ended
-	}
-	return a, err
-}
-
-// merge puts the items of several pages together.
-func merge(rule catalog.Pagination, d *draft, last *reply, all []any) any {
-	if len(all) < 2 {
-		return result(d, last.body)
-	}
-	var items []any
-	for _, body := range all {
-		list, ok := find(body, orText(rule.Items, "$"))
-		l, isList := list.([]any)
-		if !ok || !isList {
-			return results(d, all) // one after the other
-		}
-		items = append(items, l...)
-	}
-	return items
-}
-
-func results(d *draft, bodies []any) []any {
-	out := make([]any, len(bodies))
-	for i, body := range bodies {
-		out[i] = result(d, body)
-	}
-	return out
-}
-
-// result is the part of a remote method's answer that is its outcome.
-func result(d *draft, body any) any {
-	if d.rpc == nil || d.rpc.Result == "" {
-		return body
-	}
-	if value, ok := find(body, d.rpc.Result); ok {
-		return value
-	}
-	return body
 }

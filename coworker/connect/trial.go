@@ -37,7 +37,7 @@ func (e *Engine) Test(ctx context.Context, k *Keeper, who coworker.Caller, o cow
 	c := service.Check
 	tester := &Engine{
 		catalog: e.catalog, clients: e.clients, cursors: e.cursors, random: e.random, now: e.now, sleep: e.sleep,
-		tokens: e.tokens, paces: paces{of: map[string]*paceOf{}}, book: onlyBook{k, o, id}, large: e.large,
+		tokens: e.tokens, paces: paces{of: map[string]*paceOf{}}, book: onlyBook{k, o, id}, large: e.large, shares: e.shares,
 	}
 	began := e.now()
 	answer, trace, err := tester.Execute(ctx, coworker.Caller{Organization: o, Scopes: coworker.WriteTools, Class: coworker.ClassIrreversible},

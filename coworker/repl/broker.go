@@ -112,7 +112,7 @@ func (w *way) call(r *http.Request) (*connect.Answer, error) {
 	answer, trace, err := w.execute(r.Context(), who, q)
 	row := coworker.Audit{
 		Tool: coworker.ToolReplExecute, Module: trace.Module, Method: trace.Method, Path: trace.Path, Class: coworker.Class(trace.Class),
-		Status: trace.Status, BytesIn: trace.BytesIn, BytesOut: trace.BytesOut, Retries: trace.Retries, Took: w.repl.o.Now().Sub(began).Truncate(time.Millisecond),
+		Status: trace.Status, BytesIn: trace.BytesIn, BytesOut: trace.BytesOut, Retries: trace.Retries, Error: trace.Error, Took: w.repl.o.Now().Sub(began).Truncate(time.Millisecond),
 	}
 	if trace.Module != "" {
 		row.Service = q.Service // it is one of the catalog's
