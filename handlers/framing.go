@@ -68,7 +68,7 @@ func eachField(head []byte, take func(name, value []byte) bool) bool {
 			return true
 		}
 		name, value, found := bytes.Cut(line, []byte(":"))
-		if !found || !isToken(name) || bytes.ContainsFunc(value, isControl) || !take(name, value) {
+		if !found || !isToken(name) || controls(value) || !take(name, value) {
 			return false
 		}
 	}
@@ -87,7 +87,16 @@ func isToken(name []byte) bool {
 	return len(name) > 0
 }
 
-func isControl(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }
+// controls tells whether a byte is none of a field's value (RFC 9110 section
+// 5.5); bytes beyond ASCII are.
+func controls(value []byte) bool {
+	for _, b := range value {
+		if b < ' ' && b != '\t' || b == 0x7f {
+			return true
+		}
+	}
+	return false
+}
 
 // targeted tells whether the path that our guards read is the one that routing
 // compares, and an absolute target names the host that the guards read.

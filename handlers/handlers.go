@@ -130,6 +130,7 @@ type Server struct {
 	logger   *slog.Logger
 	now      func() time.Time
 	random   io.Reader
+	ids      *requestIDs
 	build    string
 	cache    *cache
 	assets   assets
@@ -162,6 +163,9 @@ func New(o Options) (*Server, error) {
 		cache: newCache(or(o.CacheBytes, 32<<20)), maxOpen: or(o.MaxConnections, 16384),
 		assets: assets{files: map[string]*rendering{}}, streams: newStreams(), patience: or(o.StreamPatience, streamPatience), reported: o.Reported,
 		connections: limit.NewHolding(0), arriving: limit.NewHolding(arrivingMax),
+	}
+	if s.ids, err = newRequestIDs(o.Random); err != nil {
+		return nil, err
 	}
 	if s.document, err = openAPIJSON(o.Origins); err != nil {
 		return nil, err
@@ -293,21 +297,20 @@ func (s *Server) around(next fasthttp.RequestHandler) fasthttp.RequestHandler {
 // work is the context of one request towards the journal. A fasthttp context
 // is reused once the handler returns, so it never goes further in.
 func work() (context.Context, context.CancelFunc) {
-	w := &working{until: time.Now().Add(workTimeout)}
+	w := new(working)
 	return w, w.cancel
 }
 
-// A working context makes its timer once something asks for it: most readings
-// are answered from memory.
+// A working context makes its timer once something asks for it, and its time
+// begins then: most readings are answered from memory.
 type working struct {
-	until time.Time
-	once  sync.Once
-	made  context.Context
-	end   context.CancelFunc
+	once sync.Once
+	made context.Context
+	end  context.CancelFunc
 }
 
 func (w *working) whole() context.Context {
-	w.once.Do(func() { w.made, w.end = context.WithDeadline(context.Background(), w.until) })
+	w.once.Do(func() { w.made, w.end = context.WithTimeout(context.Background(), workTimeout) })
 	return w.made
 }
 
@@ -325,7 +328,7 @@ var unasked = func() context.Context {
 	return ctx
 }()
 
-func (w *working) Deadline() (time.Time, bool) { return w.until, true }
+func (w *working) Deadline() (time.Time, bool) { return w.whole().Deadline() }
 func (w *working) Done() <-chan struct{}       { return w.whole().Done() }
 func (w *working) Err() error                  { return w.whole().Err() }
 func (w *working) Value(key any) any           { return w.whole().Value(key) }

@@ -5,10 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"math"
+	"math/rand/v2"
 	"runtime/debug"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/gofiber/fiber/v2"
@@ -299,13 +302,31 @@ func (s *Server) stamp(ctx *fasthttp.RequestCtx) {
 	if len(h.Peek(fiber.HeaderXRequestID)) > 0 {
 		return
 	}
-	id, err := journal.NewUUID(s.random)
-	if err != nil {
-		id = "00000000-0000-4000-8000-000000000000"
-		s.logger.Error("no request id", "error", err.Error())
-	}
-	h.SetCanonical(requestIDName, []byte(id))
+	h.SetCanonical(requestIDName, []byte(s.ids.next()))
 	h.SetCanonical(noSniff.name, noSniff.value)
+}
+
+// requestIDs are unlike each other and no secret, so that their randomness is
+// stretched from what the system gave once.
+type requestIDs struct {
+	mu     sync.Mutex
+	stream *rand.ChaCha8
+}
+
+func newRequestIDs(random io.Reader) (*requestIDs, error) {
+	var seed [32]byte
+	if _, err := io.ReadFull(random, seed[:]); err != nil {
+		return nil, fmt.Errorf("read randomness: %w", err)
+	}
+	return &requestIDs{stream: rand.NewChaCha8(seed)}, nil
+}
+
+// next is a UUID of version 4.
+func (r *requestIDs) next() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	id, _ := journal.NewUUID(r.stream) // it never fails (math/rand/v2)
+	return id
 }
 
 var (

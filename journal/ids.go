@@ -58,6 +58,7 @@ func NewUUID(random io.Reader) (string, error) {
 
 // formatUUID writes the bytes in groups of 8, 4, 4, 4 and 12 hex digits.
 func formatUUID(b [16]byte) string {
+	const digits = "0123456789abcdef"
 	var text [36]byte
 	at := 0
 	for i, one := range b {
@@ -65,7 +66,7 @@ func formatUUID(b [16]byte) string {
 			text[at] = '-'
 			at++
 		}
-		hex.Encode(text[at:], []byte{one})
+		text[at], text[at+1] = digits[one>>4], digits[one&15]
 		at += 2
 	}
 	return string(text[:])
