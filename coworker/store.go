@@ -74,6 +74,8 @@ type SessionStore interface {
 	// SessionByToken returns a session and its key as they are now.
 	SessionByToken(ctx context.Context, token Sum) (Session, Key, error)
 	TouchSession(ctx context.Context, id SessionID, minute time.Time) error
+	// Sessions lists newest first those that did not end by time, by an idle
+	// hour, or with the life or the scope of their key.
 	Sessions(ctx context.Context, o OrganizationID, now time.Time, limit int) ([]Session, error)
 	EndSession(ctx context.Context, o OrganizationID, id SessionID, a Audit) error
 	// ForgetSessions removes sessions that ended by time, at most limit.

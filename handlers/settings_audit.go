@@ -33,10 +33,15 @@ type asking struct{ user, key, tool, service, code, from, until, before string }
 func (d *desk) asking() asking {
 	args := d.Context().QueryArgs()
 	value := func(name string) string {
-		text := strings.ToValidUTF8(string(args.Peek(name)), "")
-		return strings.TrimSpace(text[:min(len(text), filterText)])
+		return shortText(args.Peek(name))
 	}
 	return asking{value("user_id"), value("key_id"), value("tool"), value("service"), value("error"), value("from"), value("until"), value("before")}
+}
+
+// shortText is what was typed into a filter, cut between characters.
+func shortText(typed []byte) string {
+	text := strings.ToValidUTF8(string(typed), "")
+	return strings.TrimSpace(strings.ToValidUTF8(text[:min(len(text), filterText)], ""))
 }
 
 // query reads the filter. Dates are whole days in UTC, the last one included.

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"innerloop/coworker"
 )
@@ -89,5 +90,9 @@ func TestSettingsAuditIsFilteredAndPaged(t *testing.T) {
 	}
 	if r := a.see("/settings/audit?key_id=nonsense&user_id=%3Cb%3E&tool=x&service=%3D1"); r.Status != 200 || strings.Contains(r.Body, "<b>") {
 		t.Errorf("nonsense: %d", r.Status)
+	}
+	// A filter that is too long is cut between characters.
+	if r := a.see("/settings/audit?service=a" + strings.Repeat("%D1%8F", 60)); r.Status != 200 || !utf8.ValidString(r.Body) || !strings.Contains(r.Body, `"a`+strings.Repeat("я", 49)+`"`) {
+		t.Errorf("a long filter: %d, valid %v", r.Status, utf8.ValidString(r.Body))
 	}
 }

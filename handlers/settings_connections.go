@@ -56,8 +56,7 @@ func (s *Server) servicesPage(d *desk) error {
 		return err
 	}
 	m, lang := d.messages().Connection, d.lang()
-	text := strings.TrimSpace(strings.ToValidUTF8(string(d.Context().QueryArgs().Peek("q")), ""))
-	text = text[:min(len(text), filterText)]
+	text := shortText(d.Context().QueryArgs().Peek("q"))
 	groups := map[string]*settings.ServiceGroup{}
 	n := 0
 	for _, id := range s.keeper.Catalog().IDs() {

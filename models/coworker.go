@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/jackc/pgx/v5/pgconn"
+
 	"innerloop/coworker"
 )
 
@@ -20,7 +22,7 @@ func (s *Store) Coworker() Coworker { return Coworker{s} }
 
 // change runs a transaction that ends with its audit row.
 func (c Coworker) change(ctx context.Context, what string, a coworker.Audit, work func(*transaction) error) error {
-	return c.s.retry(ctx, what, func() error {
+	err := c.s.retry(ctx, what, func() error {
 		return c.s.write.inTransaction(ctx, func(tx *transaction) error {
 			if err := work(tx); err != nil {
 				return err
@@ -28,6 +30,18 @@ func (c Coworker) change(ctx context.Context, what string, a coworker.Audit, wor
 			return insertAudit(ctx, tx, a)
 		})
 	})
+	if unstorable(err) {
+		err = coworker.ErrNotFound
+	}
+	return err
+}
+
+// unstorable tells that PostgreSQL was asked for a text that it cannot hold
+// (character_not_in_repertoire): nothing is called like it. SQLite looks and
+// finds nothing.
+func unstorable(err error) bool {
+	var pg *pgconn.PgError
+	return errors.As(err, &pg) && pg.Code == "22021"
 }
 
 // CreateOrganization writes an organisation with its first user and key.
@@ -173,7 +187,10 @@ func all[T any](q querier, ctx context.Context, what string, scan func(*sql.Rows
 		list = append(list, one)
 		return err
 	})
-	if err != nil {
+	switch {
+	case unstorable(err):
+		return nil, nil
+	case err != nil:
 		return nil, fmt.Errorf("%s: %w", what, err)
 	}
 	return list, nil

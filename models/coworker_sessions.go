@@ -55,13 +55,17 @@ func (c Coworker) TouchSession(ctx context.Context, id coworker.SessionID, minut
 	})
 }
 
-// Sessions lists newest first those that have not ended by time.
+// Sessions lists newest first those that have not ended: by their own time, an
+// idle hour, or with the life or the scope of their key.
 func (c Coworker) Sessions(ctx context.Context, o coworker.OrganizationID, now time.Time, limit int) ([]coworker.Session, error) {
 	found, err := all(c.s.read, ctx, "list sessions", scanSession,
-		selectSession+` WHERE s.organization_id = ? AND s.expires_at > ? ORDER BY s.session_id DESC LIMIT ?`, string(o), now.UnixMilli(), limit)
+		selectSession+` WHERE s.organization_id = ? AND s.expires_at > ? AND s.used_at > ? AND k.expires_at > ? ORDER BY s.session_id DESC LIMIT ?`,
+		string(o), now.UnixMilli(), now.Add(-coworker.SessionIdle).UnixMilli(), now.UnixMilli(), limit)
 	var list []coworker.Session
 	for _, f := range found {
-		list = append(list, f.session)
+		if f.key.Scopes.Holds(coworker.Admin) {
+			list = append(list, f.session)
+		}
 	}
 	return list, err
 }

@@ -128,7 +128,7 @@ WHERE s.organization_id = ? AND s.skill_id = ? AND s.enabled = ? ORDER BY f.path
 			files = append(files, f)
 			return nil
 		})
-	if err == nil && !there {
+	if unstorable(err) || err == nil && !there {
 		err = coworker.ErrNotFound
 	}
 	return files, err

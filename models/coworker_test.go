@@ -326,9 +326,24 @@ func TestSessionsEndWithTheirKey(t *testing.T) {
 		if !alive(token) {
 			t.Error("a session ends before it is idle")
 		}
+		if list, err := b.Sessions(t.Context(), admin); err != nil || len(list) != 1 {
+			t.Errorf("open: %d, %v", len(list), err)
+		}
 		b.now = b.now.Add(coworker.SessionIdle)
 		if alive(token) {
 			t.Error("a session does not end when idle")
+		}
+		if list, err := b.Sessions(t.Context(), admin); err != nil || len(list) != 0 {
+			t.Errorf("an idle one is listed as open: %d, %v", len(list), err)
+		}
+		_, short := b.key(acme, coworker.NewKey{Name: "short", Scopes: coworker.Admin, Days: 1})
+		b.now = b.now.Add(24*time.Hour - 20*time.Minute)
+		if _, token, err = b.OpenSession(t.Context(), short.Reveal(), coworkertest.Home); err != nil || !alive(token) {
+			t.Fatal(err)
+		}
+		b.now = b.now.Add(30 * time.Minute)
+		if list, err := b.Sessions(t.Context(), admin); err != nil || len(list) != 0 || alive(token) {
+			t.Errorf("one of an expired key is listed as open: %d, %v", len(list), err)
 		}
 		_, _, token = open(90)
 		for range 30 {

@@ -25,6 +25,7 @@ const (
 	fileMax        = 5 << 20   // bytes of one
 	promptMax      = 100 << 10 // bytes of SKILL.md
 	frontMax       = 16 << 10  // bytes of its front matter
+	frontDepth     = 16        // maps and lists inside each other in it
 	filesMax       = 100
 	nameMax        = 64
 	descriptionMax = 1024 // code points
@@ -155,11 +156,14 @@ func (s *Skill) readMain(text []byte) error {
 }
 
 // readFront reads YAML without what lets a short text grow or mean something
-// else to another reader: anchors, aliases, tags and merges.
+// else to another reader: anchors, aliases, tags and merges. What lies deep is
+// refused too: many readers of JSON give up on it, and with it on the list of
+// all skills.
 func readFront(front string) (map[string]any, error) {
-	bad := wrong(Main, "must have front matter that is a YAML map without anchors, aliases, tags and merges")
+	bad := wrong(Main, "must have front matter that is a YAML map without anchors, aliases, tags and merges, at most 16 levels deep")
 	file, err := parser.ParseBytes([]byte(front), 0)
-	if err != nil || len(file.Docs) != 1 {
+	// Comments alone are a document without a body, which no walk survives.
+	if err != nil || len(file.Docs) != 1 || file.Docs[0].Body == nil {
 		return nil, bad
 	}
 	for _, kind := range []ast.NodeType{ast.AnchorType, ast.AliasType, ast.TagType, ast.MergeKeyType} {
@@ -168,10 +172,29 @@ func readFront(front string) (map[string]any, error) {
 		}
 	}
 	var fields map[string]any
-	if err := yaml.Unmarshal([]byte(front), &fields); err != nil || fields == nil {
+	if err := yaml.Unmarshal([]byte(front), &fields); err != nil || fields == nil || deeper(fields, frontDepth) {
 		return nil, bad
 	}
 	return fields, nil
+}
+
+// deeper tells whether a value has more levels of maps and lists than most.
+func deeper(value any, most int) bool {
+	switch v := value.(type) {
+	case map[string]any:
+		for _, inner := range v {
+			if most == 0 || deeper(inner, most-1) {
+				return true
+			}
+		}
+	case []any:
+		for _, inner := range v {
+			if most == 0 || deeper(inner, most-1) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // note ends the text of a skill: how its service is called.
