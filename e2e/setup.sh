@@ -18,6 +18,7 @@ need() { missing+=("$1"); }
 # What coworker/sandbox is tested with; "sandbox" as the argument asks for it alone.
 [ -x /usr/bin/python3 ] || need python3
 have bwrap || need bubblewrap
+have runsc || need runsc
 if [ "${1:-}" != sandbox ]; then
 	have chromium || need chromium
 	have xmllint || need libxml2-utils

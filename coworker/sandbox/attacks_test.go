@@ -311,6 +311,21 @@ func attack(t *testing.T, s *sandbox.Sandbox, dir string, except map[string]bool
 // each makes the code of every attack and tries it.
 func each(t *testing.T, s *sandbox.Sandbox, dir string, except map[string]bool, try func(t *testing.T, name, code string)) {
 	t.Helper()
+	fill := target(t, s, dir)
+	for name, code := range attacks {
+		if except[name] {
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			try(t, name, prelude+calls()+fill.Replace(code))
+		})
+	}
+}
+
+// target makes what the attacks aim at, and names it.
+func target(t *testing.T, s *sandbox.Sandbox, dir string) *strings.Replacer {
+	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -324,17 +339,7 @@ func each(t *testing.T, s *sandbox.Sandbox, dir string, except map[string]bool, 
 	t.Cleanup(func() { _ = socket.Close() })
 	_, port, _ := net.SplitHostPort(listener.Addr().String())
 	run(t, s, "neighbour", "open('theirs.txt', 'w').write('private')")
-	fill := strings.NewReplacer("%PID", fmt.Sprint(os.Getpid()), "%PORT", port, "%SOCK", abstract, "%DIR", dir)
-
-	for name, code := range attacks {
-		if except[name] {
-			continue
-		}
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			try(t, name, prelude+calls()+fill.Replace(code))
-		})
-	}
+	return strings.NewReplacer("%PID", fmt.Sprint(os.Getpid()), "%PORT", port, "%SOCK", abstract, "%DIR", dir)
 }
 
 // TestAForeignArchitectureEndsTheProgram makes a system call the way 32-bit

@@ -24,6 +24,11 @@ func (s *Sandbox) findTool() error {
 		return fmt.Errorf("find %s: %w", s.driver, err)
 	}
 	s.tool = tool
+	if s.driver == Runsc {
+		if s.tool, err = resolveTool(tool); err != nil {
+			return fmt.Errorf("find %s: %w", s.driver, err)
+		}
+	}
 	return nil
 }
 

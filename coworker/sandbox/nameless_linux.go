@@ -36,7 +36,8 @@ func (p *process) nameless(home *os.Root) int64 {
 		}
 		for _, fd := range open {
 			info, err := os.Stat(filepath.Join(folder, "fd", fd.Name()))
-			if err == nil && info.Mode()&os.ModeSocket != 0 {
+			// Under gVisor those are of its own parts, and the program's are in its memory.
+			if err == nil && info.Mode()&os.ModeSocket != 0 && p.s.driver != Runsc {
 				sent += underway(folder, fd.Name()) * p.s.limits.FileSize
 			}
 			if err != nil || !info.Mode().IsRegular() {

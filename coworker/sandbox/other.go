@@ -13,9 +13,12 @@ type (
 	session  struct{}
 	sessions struct{ live map[string]*session }
 	lasting  struct{}
+	process  struct{}
 )
 
 func (*spawner) close() {}
+
+func (*process) tidy() {}
 
 // prepare says that there is no sandbox here: it is made of Linux namespaces.
 func (s *Sandbox) prepare(context.Context, []string) {

@@ -3,6 +3,7 @@
 package sandbox
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -35,8 +36,11 @@ func (s *Sandbox) prepare(ctx context.Context, try []string) {
 		return
 	}
 	if s.driver == Runsc {
-		fail("drive runsc", errors.New("this version knows how to drive native and bwrap alone"))
-		return
+		s.sessionsMax = -1
+		if err := s.copyProgram(); err != nil {
+			fail("copy the program for runsc", err)
+			return
+		}
 	}
 	var err error
 	if s.filter, err = newFilter(false, s.groups.version != 0); err != nil {
@@ -75,7 +79,7 @@ func (s *Sandbox) prepare(ctx context.Context, try []string) {
 			s.log.Warn("the sandbox did not try all packages")
 		}
 	case stop != nil:
-		fail(stop.Hint, err)
+		fail(stop.Hint, cmp.Or(stop.cause, err))
 	case err != nil:
 		fail("try a run", err)
 	default:

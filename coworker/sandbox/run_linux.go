@@ -170,7 +170,7 @@ func (s *Sandbox) start(uid int, job Job) (_ *process, err error) {
 	}
 	// A sweep of another server may take the new group before it is locked.
 	for range 3 {
-		p.group, err = s.groups.make(p.id, s.limits.Memory+groupSlackBytes, s.limits.Processes+groupSlackTasks)
+		p.group, err = s.groups.make(p.id, s.most(), s.tasks())
 		if err == nil {
 			break
 		}
@@ -338,6 +338,9 @@ func (s *Sandbox) config(id string, uid int, job Job) cell.Config {
 		c.Limit.Argv[len(c.Limit.Argv)-1] = sessionDriver
 		c.Limit.CPUSeconds *= sessionCPU
 	}
+	if s.driver == Runsc {
+		s.inGvisor(&c)
+	}
 	return c
 }
 
@@ -440,7 +443,7 @@ func (p *process) tidy() {
 
 func (s *Sandbox) failed(step string, err error) error {
 	s.log.Error("sandbox", "step", step, "error", err.Error())
-	return &Stop{Reason: Unavailable, Hint: step}
+	return &Stop{Reason: Unavailable, Hint: step, cause: err}
 }
 
 func newID() string {

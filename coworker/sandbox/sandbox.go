@@ -86,7 +86,7 @@ type Driver string
 const (
 	Native Driver = "native" // namespaces of our own
 	Bwrap  Driver = "bwrap"  // bubblewrap's, with our limits and filter inside
-	Runsc  Driver = "runsc"  // gVisor; not driven yet: chosen, it is refused
+	Runsc  Driver = "runsc"  // gVisor in namespaces of our own; offers no sessions
 )
 
 // A Sandbox runs jobs. It is safe for concurrent use.
@@ -94,7 +94,8 @@ type Sandbox struct {
 	dir      string
 	python   string
 	driver   Driver
-	tool     string // program of a driver that is not our own
+	tool     string   // program of a driver that is not our own
+	program  *process // the folder where this program lies for gVisor
 	packages string
 	own      string // the folder of homes, below dir
 	limits   Limits
@@ -221,6 +222,8 @@ type Stop struct {
 	Allowed int64  // bytes, files or milliseconds
 	Hint    string // safe to be shown: no path of this machine
 	Partial *Result
+
+	cause error // of Unavailable, for the operator
 }
 
 func (s *Stop) Error() string { return fmt.Sprintf("sandbox: %s %s: %s", s.Reason, s.Limit, s.Hint) }
@@ -297,6 +300,9 @@ func (s *Sandbox) Close() {
 	s.closing.Do(func() {
 		if s.spawner != nil {
 			s.spawner.close()
+		}
+		if s.program != nil {
+			s.program.tidy()
 		}
 	})
 }

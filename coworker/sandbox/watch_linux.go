@@ -64,8 +64,14 @@ func (p *process) look(home *os.Root) *Stop {
 	if p.group.version != 0 {
 		return nil
 	}
-	if l := &p.s.limits; residentBelow(p.cmd.Process.Pid)+p.scratch() > l.Memory+groupSlackBytes {
-		return &Stop{Reason: OverLimit, Limit: "memory", Allowed: l.Memory, Hint: "the run used more memory than it may"}
+	used := residentBelow(p.cmd.Process.Pid)
+	if p.s.driver == Runsc {
+		used = shared(p.members())
+	} else {
+		used += p.scratch()
+	}
+	if used > p.s.most() {
+		return &Stop{Reason: OverLimit, Limit: "memory", Allowed: p.s.limits.Memory, Hint: "the run used more memory than it may"}
 	}
 	return nil
 }

@@ -1,11 +1,13 @@
 package cell
 
 // Names under which the program is started again, as its only argument: to be
-// the first process; to become bubblewrap; and by bubblewrap, by its path inside.
+// the first process; to become bubblewrap; and by bubblewrap or gVisor, by its
+// path inside.
 const (
 	NameInit  = "innerloop-cell-init"
 	NameStage = "innerloop-cell-stage"
 	NameInner = "/innerloop-cell"
+	NameGuest = "/innerloop-guest"
 )
 
 // The descriptors of the first process, beside the three standard ones.
@@ -34,6 +36,13 @@ type Config struct {
 	Dir      string // working directory of the program
 	Limit    Limit
 	Bubble   *Bubble // set for bubblewrap
+	Gvisor   *Gvisor // set for gVisor
+}
+
+// A Gvisor says how gVisor is started, in the file tree of the cell.
+type Gvisor struct {
+	Path  string   // of runsc
+	Flags []string // before its command
 }
 
 // A Bubble says how bubblewrap is started.
@@ -79,6 +88,10 @@ type Limit struct {
 	Processes    uint64 // and threads
 	AddressBytes uint64 // of one process
 	Nice         int
+
+	// Apart says that the first process is another user than the home's, which
+	// is 0 where it stands.
+	Apart bool
 }
 
 // A Status is what the first process reports.

@@ -25,6 +25,8 @@ func init() {
 		os.Exit(stage())
 	case NameInner:
 		os.Exit(inner())
+	case NameGuest:
+		os.Exit(guest())
 	}
 }
 
@@ -68,7 +70,11 @@ func first() int {
 	if err == nil {
 		err = build(&c)
 	}
-	if err == nil {
+	switch {
+	case err != nil:
+	case c.Gvisor != nil:
+		err = keep(&c, &status)
+	default:
 		err = run(&c, &status)
 	}
 	return report(status, err)

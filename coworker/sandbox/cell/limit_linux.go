@@ -47,7 +47,8 @@ type birth struct {
 	late      []resourceLimit // after it: this process could not live under them
 	filter    sockFprog
 	nice      int
-	says      int // where a failed step is told; closed when the program takes over
+	apart     bool // become the user of the home first
+	says      int  // where a failed step is told; closed when the program takes over
 	all, was  uint64
 }
 
@@ -68,7 +69,7 @@ func newBirth(l *Limit, says int) (*birth, error) {
 	if err != nil {
 		return nil, step("read the priority", err)
 	}
-	b := &birth{says: says, nice: max(l.Nice, 20-now), all: ^uint64(0)}
+	b := &birth{says: says, apart: l.Apart, nice: max(l.Nice, 20-now), all: ^uint64(0)}
 	if b.name, err = syscall.BytePtrFromString(l.Argv[0]); err != nil {
 		return nil, step("name the program", err)
 	}
@@ -79,10 +80,17 @@ func newBirth(l *Limit, says int) (*birth, error) {
 		return nil, step("name the environment", err)
 	}
 	// The program is an ordinary user whom this process stands over.
+	uid, gid := os.Getuid(), os.Getgid()
+	if b.apart {
+		uid, gid = 0, 0
+	}
 	b.maps = []idMap{
-		{[]byte("/proc/self/setgroups\x00"), []byte("deny")},
-		{[]byte("/proc/self/uid_map\x00"), []byte("1000 " + strconv.Itoa(os.Getuid()) + " 1")},
-		{[]byte("/proc/self/gid_map\x00"), []byte("1000 " + strconv.Itoa(os.Getgid()) + " 1")},
+		{[]byte("/proc/self/uid_map\x00"), []byte("1000 " + strconv.Itoa(uid) + " 1")},
+		{[]byte("/proc/self/gid_map\x00"), []byte("1000 " + strconv.Itoa(gid) + " 1")},
+	}
+	// gVisor's kernel has no such file, and asks for none.
+	if _, err := os.Stat("/proc/self/setgroups"); err == nil {
+		b.maps = append([]idMap{{[]byte("/proc/self/setgroups\x00"), []byte("deny")}}, b.maps...)
 	}
 	b.early = []resourceLimit{
 		{rlimitCPU, syscall.Rlimit{Cur: l.CPUSeconds, Max: l.CPUSeconds + 1}}, // first a signal that can be told from a kill
@@ -109,7 +117,11 @@ func newBirth(l *Limit, says int) (*birth, error) {
 //go:nosplit
 func (b *birth) fork() (int, syscall.Errno) {
 	syscall.RawSyscall6(syscall.SYS_RT_SIGPROCMASK, setMask, uintptr(unsafe.Pointer(&b.all)), uintptr(unsafe.Pointer(&b.was)), 8, 0, 0)
-	pid, _, e := syscall.RawSyscall6(syscall.SYS_CLONE, syscall.CLONE_NEWUSER|uintptr(syscall.SIGCHLD), 0, 0, 0, 0, 0)
+	flags := syscall.CLONE_NEWUSER | uintptr(syscall.SIGCHLD)
+	if b.apart {
+		flags = uintptr(syscall.SIGCHLD)
+	}
+	pid, _, e := syscall.RawSyscall6(syscall.SYS_CLONE, flags, 0, 0, 0, 0, 0)
 	if e == 0 && pid == 0 {
 		b.takeOver()
 	}
@@ -168,6 +180,9 @@ func (b *birth) prepare() byte {
 	if _, _, e := syscall.RawSyscall(syscall.SYS_PRCTL, prSetPdeathsig, uintptr(syscall.SIGKILL), 0); e != 0 {
 		return stepSession
 	}
+	if b.apart && !leave() {
+		return stepMaps
+	}
 	// What cannot be looked into may not name its user either. There is nobody to
 	// look yet, and the program starts with memory of its own.
 	if _, _, e := syscall.RawSyscall(syscall.SYS_PRCTL, prSetDumpable, 1, 0); e != 0 {
@@ -209,6 +224,21 @@ func (b *birth) prepare() byte {
 	// A new program keeps what is blocked.
 	syscall.RawSyscall6(syscall.SYS_RT_SIGPROCMASK, setMask, uintptr(unsafe.Pointer(&b.was)), 0, 8, 0, 0)
 	return 0
+}
+
+// leave becomes the user of the home, in a namespace of its own.
+//
+//go:norace
+//go:nosplit
+func leave() bool {
+	if _, _, e := syscall.RawSyscall(syscall.SYS_SETRESGID, 0, 0, 0); e != 0 {
+		return false
+	}
+	if _, _, e := syscall.RawSyscall(syscall.SYS_SETRESUID, 0, 0, 0); e != 0 {
+		return false
+	}
+	_, _, e := syscall.RawSyscall(syscall.SYS_UNSHARE, syscall.CLONE_NEWUSER, 0, 0)
+	return e == 0
 }
 
 //go:norace
