@@ -166,7 +166,11 @@ func TestPathIsTakenFromTheTarget(t *testing.T) {
 
 func refused(t *testing.T, path string, err error) *fasthttp.RequestCtx {
 	t.Helper()
-	s := &Server{random: rand.Reader, logger: slog.New(slog.DiscardHandler)}
+	ids, broken := newRequestIDs(rand.Reader)
+	if broken != nil {
+		t.Fatal(broken)
+	}
+	s := &Server{ids: ids, logger: slog.New(slog.DiscardHandler)}
 	var ctx fasthttp.RequestCtx
 	ctx.Request.SetRequestURI(path)
 	s.stamp(&ctx)
