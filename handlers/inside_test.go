@@ -206,6 +206,17 @@ func TestWaitIsToldInWholeSeconds(t *testing.T) {
 	}
 }
 
+// Posts are the paths of a server that take a POST.
+func Posts(s *Server) []string {
+	var paths []string
+	for _, r := range s.app.GetRoutes(true) {
+		if r.Method == fiber.MethodPost {
+			paths = append(paths, r.Path)
+		}
+	}
+	return paths
+}
+
 // protocol 7.5: no route is missing from the document, and the document has no
 // other. The router's own table is what counts.
 func TestOpenAPIHasEveryRoute(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 	"innerloop/coworker/catalog"
 	"innerloop/coworker/connect"
 	"innerloop/coworker/coworkertest"
+	"innerloop/coworker/memory"
 	"innerloop/coworker/skills"
 	"innerloop/handlers"
 	"innerloop/internal/discovery"
@@ -28,6 +29,7 @@ type office struct {
 	keeper *connect.Keeper
 	engine *connect.Engine
 	shelf  *skills.Shelf
+	files  *memory.Memory
 }
 
 func openOffice(t *testing.T, change ...func(*handlers.Options)) *office {
@@ -40,14 +42,14 @@ func openOffice(t *testing.T, change ...func(*handlers.Options)) *office {
 	}
 	origins := discovery.Origins{Web: origin, API: origin, Gateway: origin}
 	o.keeper, o.engine = connections(t, o.C, services)
-	files := o.Memory()
+	o.files = o.Memory()
 	o.shelf = o.Skills(services)
-	tools, err := mcp.New(mcp.Options{Journal: j.Journal, Coworker: o.C.Coworker, Catalog: services, Memory: files, Origins: origins, ServerName: "innerloop", Version: "test"})
+	tools, err := mcp.New(mcp.Options{Journal: j.Journal, Coworker: o.C.Coworker, Catalog: services, Memory: o.files, Origins: origins, ServerName: "innerloop", Version: "test"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	o.door = openOn(t, j, append([]func(*handlers.Options){func(options *handlers.Options) {
-		options.Memory, options.Skills = files, o.shelf
+		options.Memory, options.Skills = o.files, o.shelf
 		options.Keeper, options.Engine = o.keeper, o.engine
 		options.Tools, options.Coworker, options.ServerName, options.Limits = tools, o.C.Coworker, "innerloop", limit.Defaults()
 	}}, change...)...)

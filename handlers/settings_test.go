@@ -5,6 +5,7 @@ import (
 	"net/netip"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -88,7 +89,9 @@ func newKeyForm() url.Values {
 }
 
 // settingsForms are all forms that change something, with fields that would do
-// it. {user}, {key} and {session} are those of the organisation under attack.
+// it, but for those that bring a file (TestUploadsAreSentByTheAdminAlone).
+// {user}, {key}, {session} and {connection} are those of the organisation under
+// attack, as are the network, the file and the skill.
 func settingsForms() map[string]url.Values {
 	edit := newKeyForm()
 	edit.Del("user")
@@ -101,6 +104,41 @@ func settingsForms() map[string]url.Values {
 		"/settings/keys/{key}":             edit,
 		"/settings/keys/{key}/revoke":      {},
 		"/settings/sessions/{session}/end": {},
+
+		"/settings/rules":           {"confirm": {"yes"}},
+		"/settings/networks":        {"cidr": {"10.1.0.0/16"}},
+		"/settings/networks/remove": {"cidr": {"10.2.0.0/16"}},
+		"/settings/connections/ozon": {
+			"auth": {"seller_api"}, "name": {"second"}, "user": {""}, "base_url": {""}, "field.client_id": {"1"}, "field.api_key": {plantedCredential},
+		},
+		"/settings/connections/ozon/{connection}/test":   {},
+		"/settings/connections/ozon/{connection}/remove": {},
+		"/settings/memory/delete?path=a_file.txt":        {},
+		"/settings/skills/month-end/enable":              {},
+		"/settings/skills/month-end/disable":             {},
+		"/settings/skills/month-end/remove":              {},
+	}
+}
+
+// No form is left out, whatever is routed later.
+func TestSettingsFormsAreAllInTheTable(t *testing.T) {
+	t.Parallel()
+	listed := map[string]bool{"/settings": true, "/settings/memory": true, "/settings/skills": true} // the sign-in and what brings a file
+	route := strings.NewReplacer("{", ":", "}", "", "/ozon", "/:service", "/month-end", "/:skill")
+	for path := range settingsForms() {
+		path, _, _ = strings.Cut(path, "?")
+		listed[route.Replace(path)] = true
+	}
+	routed := handlers.Posts(settingsOffice(t).server)
+	for _, path := range routed {
+		if plain := strings.TrimPrefix(path, "/ru"); strings.HasPrefix(plain, "/settings") && !listed[plain] {
+			t.Errorf("%s is in no table", path)
+		}
+	}
+	for path := range listed {
+		if !slices.Contains(routed, path) || !slices.Contains(routed, "/ru"+path) {
+			t.Errorf("%s is not routed in both languages", path)
+		}
 	}
 }
 
@@ -113,11 +151,30 @@ func (o *office) rows() string {
 			all.WriteString(encode(o.t, r))
 		}
 		return nil
-	})
+	}, o.keeper.Export, o.shelf.Export, o.files.Export)
 	if err != nil {
 		o.t.Fatal(err)
 	}
 	return all.String()
+}
+
+// fills gives the organisation a network, a connection, a file and a skill, and
+// returns the connection's id.
+func (a *admin) fills() string {
+	a.t.Helper()
+	a.did("/settings/networks", url.Values{"cidr": {"10.2.0.0/16"}}, "/settings?done=admitted")
+	a.did("/settings/connections/ozon", ozonForm(), "/settings/connections/ozon?done=connected")
+	skill := skillArchive(a.t, "---\nname: month-end\ndescription: Closes a month.\n---\nbody\n")
+	for path, file := range map[string][2]string{"/settings/memory": {"a_file.txt", "kept"}, "/settings/skills": {"month-end.zip", skill}} {
+		if r := a.upload(path, nil, file[0], file[1]); r.Status != http.StatusSeeOther {
+			a.t.Fatalf("%s: %d %s", path, r.Status, r.Body)
+		}
+	}
+	id := regexp.MustCompile(`connection_[0-9a-f]{32}`).FindString(a.see("/settings/connections/ozon").Body)
+	if id == "" {
+		a.t.Fatal("no connection")
+	}
+	return id
 }
 
 // Every form, and every way in which somebody who must not could send it. None
@@ -136,7 +193,8 @@ func TestSettingsFormsAreSentByTheAdminAlone(t *testing.T) {
 	if err != nil || len(sessions) != 1 {
 		t.Fatal(sessions, err)
 	}
-	fill := strings.NewReplacer("{user}", string(second.ID), "{key}", string(key.ID), "{session}", string(sessions[0].ID)).Replace
+	connection := victim.fills()
+	fill := strings.NewReplacer("{user}", string(second.ID), "{key}", string(key.ID), "{session}", string(sessions[0].ID), "{connection}", connection).Replace
 
 	other := o.Found("Other")
 	stranger := o.signIn(other.Secret.Reveal())
@@ -229,7 +287,7 @@ func TestSettingsFormsAreSentByTheAdminAlone(t *testing.T) {
 			t.Errorf("GET %s: %d", path, r.Status)
 		}
 		// A session of another organisation reaches nothing of this one.
-		if strings.Contains(path, "_") {
+		if strings.Contains(path, "_") || strings.Contains(path, "month-end") {
 			if r := stranger.send(path, values); r.Status != 404 || o.rows() != before {
 				t.Errorf("%s of a stranger: %d", path, r.Status)
 			}
