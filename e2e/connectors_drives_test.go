@@ -18,7 +18,7 @@ type object = map[string]any
 // drives says what is done at each service.
 func drives() map[string]drive {
 	all := map[string]drive{}
-	for _, part := range []map[string]drive{marketplaceDrives(), businessDrives(), tradeDrives(), yandexDrives(), messengerDrives(), globalDrives(), placedDrives()} {
+	for _, part := range []map[string]drive{marketplaceDrives(), businessDrives(), tradeDrives(), yandexDrives(), messengerDrives(), globalDrives(), placedDrives(), trackerDrives(), sellerDrives()} {
 		for id, d := range part {
 			all[id] = d
 		}
@@ -70,6 +70,9 @@ func marketplaceDrives() map[string]drive {
 			code:  "item is not found", bare: true,
 			busy:   on{"GET api.avito.ru/ratings/v1/info", rest("ratings", "GET", "/ratings/v1/info")},
 			counts: map[string]int{"POST api.avito.ru/token": 1}, // for the check and for all calls
+			more: []further{
+				{on: on{"GET api.avito.ru/order-management/1/orders", rest("orders", "GET", "/order-management/1/orders").with("query", object{"limit": 2}).with("max_pages", 5)}, asked: 3, rows: 5},
+			},
 		},
 	}
 }

@@ -46,6 +46,7 @@ func globalDrives() map[string]drive {
 			more: []further{
 				// All pages but the first are under the repository's number.
 				{on: on{"GET " + github + "/repos/*/*/issues", rest("api", "GET", "/repos/acme/shop/issues").with("query", object{"per_page": 2}).with("max_pages", 5)}, asked: 1, rows: 5},
+				{on: on{"GET " + github + "/search/labels", rest("api", "GET", "/search/labels").with("query", object{"repository_id": 1, "q": "bug", "per_page": 2}).with("max_pages", 5)}, asked: 3, rows: 5},
 				// Too long a wait is told, not waited for.
 				{on: on{"GET " + github + "/search/code", rest("api", "GET", "/search/code").with("query", object{"q": "innerloop"})}, want: coworker.UpstreamError, asked: 1, tells: `"retry_after_ms":60000`},
 			},

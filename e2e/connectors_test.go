@@ -98,10 +98,14 @@ func TestConnectorsThroughOfficialClients(t *testing.T) {
 	if err := os.Mkdir(override, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	judge := newJudge(gitHubDocument(t))
+	judge, ways := newJudge(gitHubDocument(t)), newLedger(t)
 	for _, service := range simulator.All() {
+		service.Watch = ways.watched(service.ID)
 		if service.ID == "github" {
-			service.Watch = judge.take
+			service.Watch = func(e simulator.Exchange) {
+				judge.take(e)
+				ways.watched("github")(e)
+			}
 		}
 		services[service.ID] = simulator.Start(service)
 		t.Cleanup(services[service.ID].Close)
@@ -134,6 +138,7 @@ func TestConnectorsThroughOfficialClients(t *testing.T) {
 		if status, body := asked(t, http.MethodPost, base+"/connections/"+id+"/check", acme.Key, ""); status != http.StatusOK {
 			t.Errorf("the check of %s: %d %s", service.ID, status, body)
 		}
+		ways.connected(service)
 		joined(t, base, acme.Key, services[service.ID].URL, service.ID, "stale", service.Stale)
 		threads[service.ID] = d.calls()
 	}
@@ -141,10 +146,15 @@ func TestConnectorsThroughOfficialClients(t *testing.T) {
 		"url": server.URL, "keys": map[string]string{"worker": worker, "reader": reader.Key}, "threads": threads,
 	}) {
 		t.Run(id, func(t *testing.T) { drives()[id].holds(t, results, services[id]) })
+		for i, r := range results {
+			call, _ := threads[id][i]["args"].(args)
+			ways.answered(id, call, r)
+		}
 	}
+	t.Run("kinds", ways.holds)
 	states(t, base, acme.Key)
 	// What GitHub was sent and what it said is as GitHub's own document has it.
-	judge.holds(t, map[string]int{"GET 200": 7, "GET 401": 1, "GET 403": 2, "POST 201": 1, "POST 422": 1, "PUT 200": 1, "by number": 2})
+	judge.holds(t, map[string]int{"GET 200": 10, "GET 401": 1, "GET 403": 2, "POST 201": 1, "POST 422": 1, "PUT 200": 1, "by number": 2})
 	total := 0
 	for _, s := range services {
 		total += s.Total()
@@ -354,48 +364,4 @@ func (d drive) holds(t *testing.T, results []reaction, s *simulator.Server) {
 	if n := s.Refused(simulator.NoCredential); n != 1+d.lapses {
 		t.Errorf("%d requests refused for their credential, want %d: a credential that is known to be stale is not sent again", n, 1+d.lapses)
 	}
-}
-
-// numbers are the numbers of the rows of an answer: of one page, or of several
-// put together.
-func (d drive) numbers(t *testing.T, data any) []string {
-	t.Helper()
-	list := d.found(data)
-	if list == nil {
-		pages, _ := data.([]any)
-		for _, page := range pages {
-			if inner := d.found(page); inner != nil {
-				list = append(list, inner...)
-			} else {
-				list = append(list, page)
-			}
-		}
-	}
-	var numbers []string
-	for _, row := range list {
-		for part := range strings.SplitSeq(d.field, ".") {
-			object, _ := row.(map[string]any)
-			row = object[part]
-		}
-		switch n := row.(type) {
-		case float64:
-			numbers = append(numbers, fmt.Sprint(int(n)))
-		default:
-			numbers = append(numbers, fmt.Sprint(n))
-		}
-	}
-	return numbers
-}
-
-// found is the list of rows of one whole answer.
-func (d drive) found(answer any) []any {
-	for part := range strings.SplitSeq(d.at, ".") {
-		object, ok := answer.(map[string]any)
-		if !ok {
-			return nil
-		}
-		answer = object[part]
-	}
-	list, _ := answer.([]any)
-	return list
 }

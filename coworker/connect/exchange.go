@@ -101,7 +101,8 @@ func (x *execution) judge(ctx context.Context, p *prepared, d *draft, r *reply, 
 	if rule != nil && !failed && rule.JSON == "" && rule.Body == "" {
 		return r, "", 0, nil // a rule by status alone is about failures
 	}
-	if r.status == http.StatusUnauthorized && exchanges(p.auth) && token != "" && refused == "" {
+	// A token that ended is told with the words for a credential that did.
+	if (r.status == http.StatusUnauthorized || rule != nil && rule.Reconnect) && exchanges(p.auth) && token != "" && refused == "" {
 		return nil, token, 0, x.failure(p, r, rule)
 	}
 	if rule != nil && rule.Reconnect || rule == nil && r.status == http.StatusUnauthorized {

@@ -8,5 +8,7 @@ func All() []Service {
 		YandexDirect(), YandexMetrika(), DaData(),
 		TelegramBot(), Slack(), GitHub(), Notion(), Stripe(), S3(),
 		Trello(), UniSender(), TBankAcquiring(),
+		Megamarket(), OzonPerformance(), HH(), VK(),
+		Linear(), Asana(), ClickUp(), Zendesk(),
 	}
 }

@@ -65,6 +65,16 @@ func inForm(name, value string) Auth {
 	}
 }
 
+// inObject wants a value of a JSON body under a dotted name, and the text
+// nowhere else.
+func inObject(name, value string) Auth {
+	return func(r *Request) bool {
+		in := &Request{Body: object(r.Raw)}
+		return in.text(name) == value && strings.Count(string(r.Raw), value) == 1 && r.Header.Get("Authorization") == "" &&
+			!strings.Contains(r.URL.RawQuery, value)
+	}
+}
+
 // sortedSum wants a signature of the body's root values, ordered by their
 // names, among which the password stands and neither objects, lists nor the
 // signature itself. The password is sent nowhere.

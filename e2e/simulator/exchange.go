@@ -12,6 +12,7 @@ type exchange struct {
 	uses       int    // requests that a token is good for; 0 for ever
 	refresh    string // the one that is good now, of a grant that rotates
 	redirect   string // that a refresh must repeat
+	patient    bool   // takes a refresh only once the last token has run out
 
 	mu     sync.Mutex
 	made   int
@@ -54,6 +55,9 @@ func (e *exchange) refreshes(r *Request) Reply {
 	}
 	if r.text("client_id") != e.id || r.text("client_secret") != e.secret || r.text("refresh_token") != e.refresh {
 		return r.Refuse(NoCredential)
+	}
+	if last := fmt.Sprintf("access-%d-simulated", e.made); e.patient && e.made > 0 && e.tokens[last] < e.uses {
+		return r.Refuse(BadValue)
 	}
 	token := e.token()
 	e.refresh = fmt.Sprintf("refresh-%d-simulated", e.made)

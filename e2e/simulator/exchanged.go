@@ -9,6 +9,10 @@ func Avito() Service {
 		Rows: rows(5, func(n int) map[string]any { return map[string]any{"id": n, "status": "active"} }),
 		Name: "page", Size: "per_page", Max: 100, Start: 1,
 	}
+	orders := paging{
+		Rows: rows(5, func(n int) map[string]any { return map[string]any{"id": n, "status": "ready_to_ship"} }),
+		Name: "page", Size: "limit", Max: 20, Start: 1,
+	}
 	pair := func(secret string) map[string]string {
 		return map[string]string{"client_id": grant.id, "client_secret": secret}
 	}
@@ -36,6 +40,9 @@ func Avito() Service {
 				return map[string]any{"meta": map[string]any{}, "resources": page}
 			})},
 			{Call: "GET " + root + "core/v1/accounts/*/items/*/", Answer: func(r *Request) Reply { return r.Refuse(Missing) }},
+			{Call: "GET " + root + "order-management/1/orders", Takes: []string{"page", "limit"}, Answer: orders.byMore(func(page []any, more bool) any {
+				return map[string]any{"orders": page, "hasMore": more}
+			})},
 			{Call: "GET " + root + "ratings/v1/info", Busy: 1, Answer: fixed(200, map[string]any{"isEnabled": true})},
 			{Call: "POST " + root + "core/v1/items/*/update_price", Type: jsonType, Answer: func(r *Request) Reply {
 				if r.text("price") == "" {

@@ -13,7 +13,12 @@ func GitHub() Service {
 		Rows: rows(5, gitHubRepository),
 		Name: "page", Size: "per_page", Max: 100, Start: 1, Whole: true,
 	}
-	tasks := repos
+	tasks, labels := repos, repos
+	labels.Rows = rows(5, func(n int) map[string]any {
+		label := gitHubLabel(n, fmt.Sprintf("bug-%d", n), "ff0000")
+		label["score"] = 1
+		return label
+	})
 	tasks.Rows = rows(5, gitHubIssue)
 	linked := func(page []any, next string, _ int) Reply {
 		if next == "" {
@@ -55,6 +60,11 @@ func GitHub() Service {
 			{Call: "GET " + host + "repos/*/*/issues", Answer: issues},
 			{Call: "GET " + host + "repositories/*/issues", Answer: issues},
 			{Call: "GET " + host + "search/issues", Busy: 1, Answer: fixed(200, map[string]any{"total_count": 0, "incomplete_results": false, "search_type": "lexical", "items": []any{}})},
+			{Call: "GET " + host + "search/labels", Answer: labels.byAddress(func(page []any, next string, total int) Reply {
+				found := linked(page, next, total)
+				found.Body = map[string]any{"total_count": total, "incomplete_results": false, "items": page}
+				return found
+			})},
 			{Call: "GET " + host + "search/code", Answer: fixed(403, map[string]any{"message": "API rate limit exceeded for user ID 1.", "documentation_url": "https://docs.github.com/rest"}, "Retry-After", "60", "X-RateLimit-Remaining", "0")},
 			{Call: "POST " + host + "repos/*/*/labels", Type: jsonType, Answer: func(r *Request) Reply {
 				name := r.text("name")

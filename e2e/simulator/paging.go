@@ -73,16 +73,20 @@ func (p paging) cut(from, size int) []any {
 	return p.Rows[from:min(from+size, len(p.Rows))]
 }
 
+// marks and marked are a cursor that only the service can make.
+func marks(next int) any { return fmt.Sprintf("mark-%d-%d", next, next*7919) }
+
+func marked(cursor string) (next int, ok bool) {
+	var check int
+	n, err := fmt.Sscanf(cursor, "mark-%d-%d", &next, &check)
+	return next, err == nil && n == 2 && check == next*7919
+}
+
 // byCursor answers with a cursor as long as there are rows. show gets nil at
 // the end.
 func (p paging) byCursor(show func(page []any, next any) any) func(*Request) Reply {
 	if p.Mark == nil {
-		p.Mark = func(next int) any { return fmt.Sprintf("mark-%d-%d", next, next*7919) }
-		p.Find = func(cursor string) (int, bool) {
-			var next, check int
-			n, err := fmt.Sscanf(cursor, "mark-%d-%d", &next, &check)
-			return next, err == nil && n == 2 && check == next*7919
-		}
+		p.Mark, p.Find = marks, marked
 	}
 	return func(r *Request) Reply {
 		size, ok := p.size(r)
@@ -139,6 +143,17 @@ func (p paging) byPage(show func(page []any, total int) any) func(*Request) Repl
 			return r.Refuse(BadValue)
 		}
 		return says(200, show(p.cut((number-p.Start)*size, size), len(p.Rows)))
+	}
+}
+
+// byMore answers by the number of the page, and says whether one follows.
+func (p paging) byMore(show func(page []any, more bool) any) func(*Request) Reply {
+	return func(r *Request) Reply {
+		return p.byPage(func(page []any, total int) any {
+			last, _ := strconv.Atoi(p.value(r, p.Name))
+			size, _ := p.size(r)
+			return show(page, (max(last, p.Start)-p.Start+1)*size < total)
+		})(r)
 	}
 }
 
