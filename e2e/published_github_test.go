@@ -110,6 +110,7 @@ var gitHubCalls = []struct{ method, path, body string }{
 	{"GET", "/repositories/1300192/issues?per_page=2&page=2", ""},
 	{"GET", "/search/issues?q=is:open", ""}, // too soon
 	{"GET", "/search/issues?q=is:open", ""},
+	{"GET", "/search/labels?repository_id=1&q=bug&per_page=2", ""},
 	{"GET", "/search/code?q=innerloop", ""},
 	{"POST", "/repos/acme/shop/labels", `{"name":"urgent","color":"ff0000"}`},
 	{"POST", "/repos/acme/shop/labels", `{"name":"bug"}`}, // it is there
@@ -160,7 +161,7 @@ func TestTheSimulatedGitHubIsLikeItsDocument(t *testing.T) {
 			t.Errorf("nothing asks for %s", route.Call)
 		}
 	}
-	j.holds(t, map[string]int{"GET 200": 6, "GET 401": 1, "GET 403": 2, "POST 201": 2, "POST 422": 1, "PUT 200": 1, "by number": 1})
+	j.holds(t, map[string]int{"GET 200": 7, "GET 401": 1, "GET 403": 2, "POST 201": 2, "POST 422": 1, "PUT 200": 1, "by number": 1})
 	for _, row := range []struct {
 		trouble      simulator.Trouble
 		method, path string
