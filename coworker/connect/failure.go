@@ -19,7 +19,11 @@ import (
 
 // failure is the fault of an upstream's answer.
 func (x *execution) failure(p *prepared, r *reply, rule *catalog.ErrorRule) *coworker.Fault {
-	f := x.upstream(p, r, retryAfter(r, rule, x.now()))
+	after := retryAfter(r, rule, x.now())
+	if after == 0 && rule != nil && rule.Retry {
+		after = time.Duration(rule.After) // as the service's documentation has it
+	}
+	f := x.upstream(p, r, after)
 	if rule != nil {
 		f.Retry = rule.Retry
 		if rule.Note != "" {

@@ -122,6 +122,9 @@ func TestEveryRuleForErrorsIsReached(t *testing.T) {
 				if again := len(b.slept) > 0; again != (rule.Retry && time.Duration(rule.After) < 20*time.Second) || again && rule.After > 0 && b.slept[0] != time.Duration(rule.After) {
 					t.Errorf("slept %v, want %s", b.slept, time.Duration(rule.After))
 				}
+				if f.RetryAfter != time.Duration(rule.After) {
+					t.Errorf("to be repeated after %s, want %s", f.RetryAfter, time.Duration(rule.After))
+				}
 				if d, ok := f.Details.(connect.UpstreamDetails); !ok || d.Status != status ||
 					rule.JSON != "" && service.ErrorFields != nil && rule.JSON == service.ErrorFields.Code && d.Code != orSome(rule.Equals) {
 					t.Errorf("%+v", f.Details)

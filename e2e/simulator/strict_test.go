@@ -138,8 +138,12 @@ func TestACredentialStandsInOnePlace(t *testing.T) {
 		asJSON = "application/json"
 		lists  = "/api.unisender.com/ru/api/getLists"
 		order  = "/securepay.tinkoff.ru/v2/CheckOrder"
+		search = "/api.megamarket.tech/api/market/v1/orderService/order/search"
+		clock  = "/api.vk.com/method/utils.getServerTime"
+		graph  = "/api.linear.app/graphql"
 		stated = `"OrderId":"0","TerminalKey":"1700000000001DEMO"`
 	)
+	bearer := [2]string{"Authorization", "Bearer vk-token-simulated"}
 	// Order, password, terminal: the order of their names.
 	sum := sha256.Sum256([]byte("0" + "tbank-password-simulated" + "1700000000001DEMO"))
 	token := `"Token":"` + hex.EncodeToString(sum[:]) + `"`
@@ -160,6 +164,20 @@ func TestACredentialStandsInOnePlace(t *testing.T) {
 			{what: "in the address too", path: lists + "?api_key=unisender-key-simulated", body: "api_key=unisender-key-simulated&format=json", header: [2]string{"Content-Type", asForm}, trouble: simulator.NoCredential},
 			{what: "as JSON", path: lists, body: `{"api_key":"unisender-key-simulated","format":"json"}`, header: [2]string{"Content-Type", asJSON}, trouble: simulator.NoCredential},
 			{what: "an unknown name", path: lists, body: "api_key=unisender-key-simulated&format=json&x=1", header: [2]string{"Content-Type", asForm}, trouble: simulator.BadValue},
+		},
+		"megamarket": {
+			{what: "as it should be", path: search, body: `{"meta":{},"data":{"token":"megamarket-token-simulated"}}`, header: [2]string{"Content-Type", asJSON}},
+			{what: "outside of data", path: search, body: `{"meta":{},"data":{},"token":"megamarket-token-simulated"}`, header: [2]string{"Content-Type", asJSON}, trouble: simulator.NoCredential},
+			{what: "in meta too", path: search, body: `{"meta":{"token":"megamarket-token-simulated"},"data":{"token":"megamarket-token-simulated"}}`, header: [2]string{"Content-Type", asJSON}, trouble: simulator.NoCredential},
+			{what: "no meta", path: search, body: `{"data":{"token":"megamarket-token-simulated"}}`, header: [2]string{"Content-Type", asJSON}, trouble: simulator.BadValue},
+		},
+		"vk": {
+			{what: "a body of no type", path: clock + "?v=5.199", body: "a=", header: bearer, trouble: simulator.NoType},
+			{what: "in the address", path: clock + "?v=5.199&access_token=vk-token-simulated", body: "a=", header: [2]string{"Content-Type", asForm}, trouble: simulator.NoCredential},
+		},
+		"linear": {
+			{what: "a body of no type", path: graph, body: `{"query":"query { viewer { id } }"}`, header: [2]string{"Authorization", "linear-key-simulated"}, trouble: simulator.NoType},
+			{what: "with a word before it", path: graph, body: `{"query":"query { viewer { id } }"}`, header: [2]string{"Authorization", "Bearer linear-key-simulated"}, trouble: simulator.NoCredential},
 		},
 		"tbank_acquiring": {
 			{what: "as it should be", path: order, body: "{" + stated + "," + token + "}", header: [2]string{"Content-Type", asJSON}},
