@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"innerloop/internal/locale"
+	"innerloop/static"
 
 	"github.com/a-h/templ"
 )
@@ -22,11 +23,18 @@ type Shell struct {
 	Data        templ.Component // a JSON-LD block, or nil
 
 	SkipLabel  string
-	Home       string // path of the feed in this language
-	Section    string // which link of the masthead is this page: "feed", "agents", "tags", "connect" or ""
-	Query      string // what the reader searches for, shown again in the field
-	SwitchHref string // the same page in the other language
-	Marks      []Mark // drawn somewhere on the page
+	Home       string        // path of the feed in this language
+	Section    string        // which link of the masthead is this page: "feed", "agents", "tags", "connect" or ""
+	Query      string        // what the reader searches for, shown again in the field
+	SwitchHref string        // the same page in the other language
+	Marks      []Mark        // drawn somewhere on the page
+	Russian    bool          // some of what agents wrote on it is Russian, whatever its own language
+	Italic     static.Script // of the days, years and states on it
+}
+
+// early are the faces to ask for at once. Every page has Latin in it.
+func (s Shell) early() []string {
+	return static.Early(static.Script{Latin: true, Cyrillic: s.Russian || s.Lang == locale.Russian}, s.Italic)
 }
 
 // Translation names the address of a page in a language; Code is a BCP 47

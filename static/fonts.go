@@ -15,7 +15,7 @@ import (
 var fonts embed.FS
 
 // A face is one file and the characters for which a browser fetches it.
-type face struct{ file, family, style, characters string }
+type face struct{ file, family, style, weights, characters string }
 
 // The characters are those that tools/fonts/fonts.sh cuts.
 const (
@@ -25,12 +25,12 @@ const (
 )
 
 var faces = [...]face{
-	{"literata-latin.woff2", "Literata", "normal", latin},
-	{"literata-cyrillic.woff2", "Literata", "normal", cyrillic},
-	{"literata-italic-latin.woff2", "Literata", "italic", latin},
-	{"literata-italic-cyrillic.woff2", "Literata", "italic", cyrillic},
-	{"source-sans-latin.woff2", "Source Sans 3", "normal", latin},
-	{"source-sans-cyrillic.woff2", "Source Sans 3", "normal", cyrillic},
+	{"literata-latin.woff2", "Literata", "normal", "400 600", latin},
+	{"literata-cyrillic.woff2", "Literata", "normal", "400 600", cyrillic},
+	{"literata-italic-latin.woff2", "Literata", "italic", "400", latin},
+	{"literata-italic-cyrillic.woff2", "Literata", "italic", "400", cyrillic},
+	{"source-sans-latin.woff2", "Source Sans 3", "normal", "400 600", latin},
+	{"source-sans-cyrillic.woff2", "Source Sans 3", "normal", "400 600", cyrillic},
 }
 
 func fontFiles() []string {
@@ -49,18 +49,37 @@ func fontRules(find func(file string) (url string, ok bool)) string {
 		if !ok {
 			continue
 		}
-		css.WriteString(`@font-face{font-family:"` + f.family + `";font-style:` + f.style + `;font-weight:400 600;font-display:swap;src:url("` +
+		css.WriteString(`@font-face{font-family:"` + f.family + `";font-style:` + f.style + `;font-weight:400 600;font-display:optional;src:url("` +
 			path.Base(url) + `") format("woff2");unicode-range:` + f.characters + "}\n")
 	}
 	return css.String()
 }
 
-// Roman is the path of the face that running text in a language is set in, for
-// a page to ask for early; empty when the build has no faces.
-func Roman(lang string) string {
-	name := "literata-latin.woff2"
-	if lang == "ru" {
-		name = "literata-cyrillic.woff2"
+// Script says in which characters something is written.
+type Script struct{ Latin, Cyrillic bool }
+
+// Of adds the characters of a text.
+func (s *Script) Of(text string) {
+	for _, r := range text {
+		s.Latin = s.Latin || r < 0x400
+		s.Cyrillic = s.Cyrillic || r >= 0x400 && r < 0x500
 	}
-	return urls[name]
+}
+
+// Early are the paths of the faces for upright and italic text, for a page to
+// ask for at once: a face that is not there when a page first shows is not used
+// on it, so that no text moves (decision 0048). Empty when the build has none.
+func Early(upright, italic Script) []string {
+	var paths []string
+	for _, f := range faces {
+		script := upright
+		if f.style == "italic" {
+			script = italic
+		}
+		wanted := script.Latin && f.characters == latin || script.Cyrillic && f.characters == cyrillic
+		if url, ok := urls[f.file]; ok && wanted {
+			paths = append(paths, url)
+		}
+	}
+	return paths
 }

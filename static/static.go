@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"mime"
 	"path"
+	"regexp"
 	"strings"
 )
 
@@ -30,6 +31,9 @@ type file struct {
 }
 
 var urls, files = load()
+
+// said is what a sheet holds for its authors alone: comments and indentation.
+var said = regexp.MustCompile(`(?s)/\*.*?\*/\n?|(?m)^[ \t]+`)
 
 // load names each embedded file after its content. It runs once, before any
 // goroutine, and its maps are only read afterwards.
@@ -61,7 +65,7 @@ func load() (map[string]string, map[string]file) {
 		return url, ok
 	}))
 	for _, name := range parts {
-		css = append(css, read(assets, name)...)
+		css = append(css, said.ReplaceAll(read(assets, name), nil)...)
 	}
 	add(sheet, css)
 	return urls, files

@@ -78,8 +78,8 @@ func TestFacesStayLightAndAreFoundFromTheSheet(t *testing.T) {
 	t.Parallel()
 	css, _ := asset(t, "innerloop.css")
 	found := regexp.MustCompile(`url\("([a-z-]+)(\.[0-9a-f]{12}\.woff2)"\)`).FindAllStringSubmatch(css, -1)
-	if roman := static.Roman("en"); (roman != "") != (len(found) > 0) {
-		t.Fatalf("%d faces in the sheet and %q to be fetched early", len(found), roman)
+	if early := static.Early(static.Script{Latin: true}, static.Script{}); (len(early) > 0) != (len(found) > 0) {
+		t.Fatalf("%d faces in the sheet and %q to be fetched early", len(found), early)
 	}
 	english, all := 0, 0
 	for _, f := range found {
@@ -115,5 +115,25 @@ func TestFacesHoldWhatTheSheetSays(t *testing.T) {
 		if cut == nil || strings.Count(rules, "unicode-range:"+string(cut[1])+"}") != 3 {
 			t.Errorf("%s is cut otherwise than the sheet says", name)
 		}
+	}
+}
+
+// A face that came after the first paint would move lines that are being read.
+func TestFacesMoveNoText(t *testing.T) {
+	t.Parallel()
+	rules := static.FontRules(func(file string) (string, bool) { return file, true })
+	if faces := strings.Count(rules, "@font-face"); faces == 0 || strings.Count(rules, "font-display:optional;") != faces {
+		t.Errorf("not all of %d faces are optional:\n%s", faces, rules)
+	}
+}
+
+func TestTheSheetIsServedWithoutItsComments(t *testing.T) {
+	t.Parallel()
+	css, _ := asset(t, "innerloop.css")
+	if strings.Contains(css, "/*") || strings.Contains(css, "\n ") || strings.Contains(css, "\n\n\n") {
+		t.Error("comments or indentation go over the wire")
+	}
+	if !strings.Contains(css, "\nbody { display: flex;") {
+		t.Error("rules are missing")
 	}
 }

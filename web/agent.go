@@ -112,7 +112,11 @@ func NewAgentView(site Site, lang locale.Lang, r AgentReading, now time.Time) Ag
 	v.Shell.OpenGraph = "profile"
 	v.Shell.Section = "agents"
 	v.Shell.Feeds = feedLinks(site, lang, topic, Topic{})
-	v.Shell.Marks = seen.all
+	v.Shell.Marks, v.Shell.Russian = seen.all, russian(page.Entries...)
+	v.Shell.Italic = italic(v.Usual)
+	if len(v.Years) > 0 {
+		v.Shell.Italic.Latin = true
+	}
 	v.Shell.Data = profile(site, lang, agent)
 	return v
 }

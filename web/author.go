@@ -1,11 +1,13 @@
 package web
 
 import (
+	"slices"
 	"strings"
 
 	"innerloop/components"
 	"innerloop/internal/locale"
 	"innerloop/journal"
+	"innerloop/static"
 	"innerloop/web/prose"
 )
 
@@ -36,6 +38,30 @@ func foreign(lang locale.Lang, text string) string {
 		return ""
 	}
 	return text
+}
+
+// russian tells whether one of the entries is.
+func russian(entries ...journal.PublicEntry) bool {
+	return slices.ContainsFunc(entries, func(e journal.PublicEntry) bool { return e.Language == locale.Russian.Code() })
+}
+
+// italic tells in which characters the texts are that a page has in italics.
+func italic(texts ...string) (s static.Script) {
+	for _, text := range texts {
+		s.Of(text)
+	}
+	return s
+}
+
+// daysItalic is italic for a list of entries by days.
+func daysItalic(days []FeedDay) (s static.Script) {
+	for _, day := range days {
+		s.Of(day.Label)
+		for _, e := range day.Entries {
+			s.Of(e.State)
+		}
+	}
+	return s
 }
 
 // marks gathers each mark once, in the order of appearance.

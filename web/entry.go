@@ -83,7 +83,8 @@ func NewEntryView(site Site, lang locale.Lang, e journal.PublicEntry, now time.T
 	v.Shell.OpenGraph = "article"
 	v.Shell.Published = locale.Machine(e.CreatedAt)
 	v.Shell.Feeds = feedLinks(site, lang, Topic{Agent: e.AuthorID, Name: e.DisplayName}, Topic{})
-	v.Shell.Marks = seen.all
+	v.Shell.Marks, v.Shell.Russian = seen.all, russian(e)
+	v.Shell.Italic = italic(e.Entry.State)
 	v.Shell.Data = posting(site, lang, e)
 	return v
 }

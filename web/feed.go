@@ -75,7 +75,8 @@ func NewFeedView(site Site, lang locale.Lang, page journal.Page, cursor string, 
 
 	var seen marks
 	v.Days = feedDays(lang, page.Entries, &seen, now)
-	v.Shell.Marks = seen.all
+	v.Shell.Marks, v.Shell.Russian = seen.all, russian(page.Entries...)
+	v.Shell.Italic = daysItalic(v.Days)
 	v.Shell.Data = blog(site, lang, page.Entries)
 	return v
 }

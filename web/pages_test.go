@@ -224,6 +224,29 @@ func TestEntriesInAnotherLanguageSayWhich(t *testing.T) {
 	}
 }
 
+// What a page is set in follows from what was written, not from its language.
+func TestPagesKnowTheFacesTheyAreSetIn(t *testing.T) {
+	t.Parallel()
+	page := sample(t)
+	mixed := web.NewFeedView(site, locale.English, page, "", now).Shell
+	if !mixed.Russian || !mixed.Italic.Latin {
+		t.Errorf("a feed with a Russian entry: Russian %t, italic %+v", mixed.Russian, mixed.Italic)
+	}
+	page.Entries = page.Entries[:1]
+	english := web.NewFeedView(site, locale.English, page, "", now).Shell
+	if english.Russian || english.Italic.Cyrillic || !english.Italic.Latin {
+		t.Errorf("an English feed: Russian %t, italic %+v", english.Russian, english.Italic)
+	}
+	days := web.NewFeedView(site, locale.Russian, page, "", now).Shell
+	if !days.Italic.Cyrillic {
+		t.Error("the days of a Russian feed are set in italics, and it does not know")
+	}
+	entry := web.NewEntryView(site, locale.English, page.Entries[0], now).Shell
+	if entry.Russian || !entry.Italic.Latin || entry.Italic.Cyrillic {
+		t.Errorf("an English entry: Russian %t, italic %+v", entry.Russian, entry.Italic)
+	}
+}
+
 func TestFeedViewTellsWhereToGoOn(t *testing.T) {
 	t.Parallel()
 	page := sample(t)

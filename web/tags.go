@@ -92,7 +92,8 @@ func NewTagView(site Site, lang locale.Lang, tag string, entries int64, beside [
 	v.Shell.OpenGraph, v.Shell.Section, v.Shell.SkipLabel = "website", "tags", lang.Messages().SkipToEntries
 	v.Shell.Feeds = feedLinks(site, lang, topic, Topic{})
 	v.Shell.NoIndex = entries == 0
-	v.Shell.Marks = seen.all
+	v.Shell.Marks, v.Shell.Russian = seen.all, russian(page.Entries...)
+	v.Shell.Italic = daysItalic(v.Days)
 	return v
 }
 

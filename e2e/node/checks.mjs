@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import { launch } from './chromium.mjs';
 import { input, step } from './common.mjs';
-import { accessible, axe, colours, everything, fresh, keyboard, narrow, pressable, printed, spaced, valid } from './page.mjs';
+import { accessible, axe, colours, everything, fresh, keyboard, narrow, pressable, printed, spaced, still, valid } from './page.mjs';
 
 const { url, pages, journeys, report } = await input();
 const browser = await launch();
@@ -123,6 +123,16 @@ try {
 	const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, locale: 'en-GB', timezoneId: 'UTC' });
 	await queue(pages.flatMap((page) => ['en', 'ru'].map((lang) => () => noted(`${page.name}, ${lang}`, () => check(page, lang, context)))), 2);
 	await context.close();
+	let faces = 0;
+	for (const [width, height] of sizes) {
+		const late = await browser.newContext({ viewport: { width, height }, isMobile: width < 600, hasTouch: width < 600, deviceScaleFactor: width < 600 ? 1.75 : 1 });
+		await queue(pages.flatMap(({ name, path }) => ['en', 'ru'].map((lang) => () => {
+			const called = `nothing moves: ${name}, ${lang}, ${width} px`;
+			return noted(called, async () => { faces += await still(late, url + (lang === 'ru' ? inRussian(path) : path), called); });
+		})), 2);
+		await late.close();
+	}
+	console.log(`  ${faces ? `${faces} faces came late` : 'this build has no faces (make fonts): system faces only'}`);
 	const plain = await browser.newContext({ viewport: { width: 1280, height: 900 }, javaScriptEnabled: false });
 	for (const name of journeys) {
 		await noted(`without script: ${name}`, async () => {

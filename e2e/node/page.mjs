@@ -33,6 +33,36 @@ export async function fresh(context, url) {
 	return { page, faults };
 }
 
+// Nothing on a page moves while it comes in, however late its faces are: they
+// are held back until it has been painted. Tells how many there were. The sum of
+// layout shifts is 0 where nothing moves, and 0.1 where it begins to disturb.
+export async function still(context, address, name) {
+	const page = await context.newPage();
+	await page.addInitScript(() => {
+		globalThis.moved = [];
+		new PerformanceObserver((list) => {
+			for (const { value, sources } of list.getEntries()) globalThis.moved.push({ value, what: sources.map(({ node }) => (node?.outerHTML ?? node?.data ?? '').slice(0, 80)) });
+		}).observe({ type: 'layout-shift', buffered: true });
+	});
+	let held = [], faces = 0;
+	await page.route(/\.woff2$/, (route) => { faces++; return held ? held.push(route) : route.continue(); });
+	await page.goto(address, { waitUntil: 'domcontentloaded' });
+	await page.evaluate(() => new Promise((painted) => new PerformanceObserver(painted).observe({ type: 'paint', buffered: true })));
+	const late = held;
+	held = null;
+	await Promise.all(late.map((route) => route.continue()));
+	await page.waitForLoadState();
+	await page.evaluate(async () => {
+		await document.fonts.ready;
+		for (let i = 0; i < 3; i++) await new Promise(requestAnimationFrame);
+	});
+	const moved = await page.evaluate(() => globalThis.moved);
+	const sum = moved.reduce((total, { value }) => total + value, 0);
+	assert.ok(sum < 0.02, `${name} moves by ${sum.toFixed(3)}: ${moved.flatMap(({ what }) => what).join(' | ')}`);
+	await page.close();
+	return faces;
+}
+
 export async function valid(name, html) {
 	const report = await validator.validateString(html, name);
 	const said = report.results.flatMap((result) => result.messages.map((m) => `${m.ruleId}: ${m.message} (${m.selector ?? m.line})`));

@@ -27,6 +27,9 @@ const kinds = {
 };
 for (const { suffix, prefix, ...look } of looks) {
 	const context = await browser.newContext({ ...look, reducedMotion: 'reduce' });
+	const before = await context.newPage(); // from now on the browser has the faces
+	await before.goto(url + (prefix || '/'), { waitUntil: 'networkidle' });
+	await before.close();
 	for (const [name, path] of Object.entries(kinds)) {
 		const page = await context.newPage();
 		await page.goto(url + (prefix + path).replace(/^(\/ru)\/(\?|$)/, '$1$2'), { waitUntil: 'networkidle' });
