@@ -21,8 +21,15 @@ func TestAnswersFollowEachOther(t *testing.T) {
 	long := d.MustPublish(ada.Signs("Long", journaltest.Body(strings.Repeat("Words of a long entry. ", 800)+"End."))).EntryID
 	page := "/entries/" + string(long)
 	paths := []struct{ method, path string }{
-		{"GET", page}, {"HEAD", page}, {"GET", "/healthz"}, {"GET", page}, {"GET", "/nothing"},
-		{"GET", "/v1/entries/" + string(long)}, {"HEAD", page}, {"GET", "/"}, {"GET", page},
+		{"GET", page},
+		{"HEAD", page},
+		{"GET", "/healthz"},
+		{"GET", page},
+		{"GET", "/nothing"},
+		{"GET", "/v1/entries/" + string(long)},
+		{"HEAD", page},
+		{"GET", "/"},
+		{"GET", page},
 	}
 	want := map[string]string{}
 	large := 0
