@@ -337,6 +337,21 @@ func TestManyFilesAreReadWithErrorsOfTheirOwn(t *testing.T) {
 		if near := fmt.Sprintf("%+v", items[6].Error.Details); near != "{Path:notes/price.md Nearest:[notes/prices.md]}" {
 			t.Error(near)
 		}
+		// What lies near is looked for five times, however many are missing.
+		var missing []string
+		for i := range memory.ManyMax {
+			missing = append(missing, fmt.Sprintf("notes/price%d.md", i))
+		}
+		w.queries.take()
+		items, err = s.ReadMany(t.Context(), s.ada, missing)
+		if n := len(w.queries.take()); err != nil || len(items) != len(missing) || n != len(missing)+2*5 {
+			t.Fatalf("%d queries for %d, %v", n, len(items), err)
+		}
+		for i, item := range items {
+			if told := strings.Contains(fmt.Sprintf("%+v", item.Error.Details), "notes/prices.md"); item.Error.Code != string(coworker.NotFound) || told != (i < 5) {
+				t.Errorf("%d: %+v", i, item.Error)
+			}
+		}
 		for _, n := range []int{0, 51} {
 			_, err := s.ReadMany(t.Context(), s.ada, make([]string, n))
 			coworkertest.WantCode(t, err, coworker.InvalidArg)

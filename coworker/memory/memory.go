@@ -211,7 +211,7 @@ func (m *Memory) Delete(ctx context.Context, who coworker.Caller, path string, c
 	if err != nil {
 		return err
 	}
-	return m.missing(ctx, who, path, m.store.DeleteFile(ctx, owner(who), path, c, a))
+	return m.missing(ctx, who, path, m.store.DeleteFile(ctx, owner(who), path, c, a), true)
 }
 
 // Read returns a file of the caller's user.
@@ -223,7 +223,7 @@ func (m *Memory) Read(ctx context.Context, who coworker.Caller, path string) (Fi
 		return File{}, nil, coworker.InvalidArguments(*p)
 	}
 	f, content, err := m.store.FileContent(ctx, owner(who), path)
-	return f, content, m.missing(ctx, who, path, err)
+	return f, content, m.missing(ctx, who, path, err, true)
 }
 
 // tooLarge are the details of a file that cannot be passed on.

@@ -50,6 +50,10 @@ type Item struct {
 	Error *coworker.Contract `json:"error,omitempty"`
 }
 
+// nearMany is for how many missing files of one ReadMany paths are looked for
+// that may have been meant: each look goes over all names of the user.
+const nearMany = 5
+
 // ReadMany reads at most ManyMax files in the order they are named. What one of
 // them lacks does not touch the others; what no longer fits into ManyData is
 // told of the file that does not fit.
@@ -60,9 +64,13 @@ func (m *Memory) ReadMany(ctx context.Context, who coworker.Caller, paths []stri
 	if len(paths) == 0 || len(paths) > ManyMax {
 		return nil, coworker.InvalidArguments(coworker.Problem{Field: "paths", Problem: "must be a list of 1 to 50 paths"})
 	}
-	items, left := make([]Item, 0, len(paths)), ManyData
+	items, left, looks := make([]Item, 0, len(paths)), ManyData, nearMany
 	for _, path := range paths {
 		c, err := m.within(ctx, who, path, left)
+		if errors.Is(err, coworker.ErrNotFound) {
+			err = m.missing(ctx, who, path, err, looks > 0)
+			looks--
+		}
 		if f, ok := coworker.AsFault(err); ok {
 			item := Item{Error: new(f.Contract())}
 			if len(path) <= PathMax { // what is longer only fills the answer
@@ -80,7 +88,8 @@ func (m *Memory) ReadMany(ctx context.Context, who coworker.Caller, paths []stri
 	return items, nil
 }
 
-// within reads a file that must fit into what is left.
+// within reads a file that must fit into what is left. coworker.ErrNotFound:
+// there is none.
 func (m *Memory) within(ctx context.Context, who coworker.Caller, path string, left int) (Contents, error) {
 	if p := CheckPath(path); p != nil {
 		return Contents{}, coworker.InvalidArguments(*p)
@@ -88,12 +97,12 @@ func (m *Memory) within(ctx context.Context, who coworker.Caller, path string, l
 	// The size is looked at before the content is moved.
 	f, err := m.store.FileMeta(ctx, owner(who), path)
 	if err != nil {
-		return Contents{}, m.missing(ctx, who, path, err)
+		return Contents{}, err
 	}
 	if f.Size <= int64(left) {
 		f, content, err := m.store.FileContent(ctx, owner(who), path)
 		if err != nil {
-			return Contents{}, m.missing(ctx, who, path, err)
+			return Contents{}, err
 		}
 		if c := contents(f, content); len(c.Content) <= left {
 			return c, nil
@@ -105,13 +114,14 @@ func (m *Memory) within(ctx context.Context, who coworker.Caller, path string, l
 	}
 }
 
-// missing tells what lies near a path that is not there.
-func (m *Memory) missing(ctx context.Context, who coworker.Caller, path string, err error) error {
+// missing makes a fault of a path that is not there, and tells what lies near it
+// where that is looked for.
+func (m *Memory) missing(ctx context.Context, who coworker.Caller, path string, err error, look bool) error {
 	if !errors.Is(err, coworker.ErrNotFound) {
 		return err
 	}
-	near := []string{}
-	if who.MayHold(coworker.ReadData) == nil {
+	var near []string
+	if look && who.MayHold(coworker.ReadData) == nil {
 		if near, err = m.nearest(ctx, who, path); err != nil {
 			return err
 		}
@@ -120,7 +130,7 @@ func (m *Memory) missing(ctx context.Context, who coworker.Caller, path string, 
 	f.Hint = "mode list tells what there is"
 	f.Details = struct {
 		Path    string   `json:"path"`
-		Nearest []string `json:"nearest"`
+		Nearest []string `json:"nearest,omitzero"` // absent: not looked for
 	}{path, near}
 	return f
 }
