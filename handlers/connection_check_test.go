@@ -87,3 +87,68 @@ func TestTheCheckOfARotatingConnectionIsKept(t *testing.T) {
 		t.Errorf("%s", audit.Body)
 	}
 }
+
+// Attack: a connection gets another credential while its test is under way: the
+// old one is good and the new one is not, and the other way round, over REST
+// and by the form. Expectation: what is told is true of what is kept then, and
+// the list says the same.
+func TestTheCheckOfAConnectionThatChangesMeanwhile(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		was, is int
+		state   string
+	}{"for worse": {200, 401, "reconnect"}, "for better": {401, 200, "connected"}} {
+		for _, form := range []bool{false, true} {
+			t.Run(fmt.Sprint(name, " by the form: ", form), func(t *testing.T) {
+				t.Parallel()
+				o := openOffice(t)
+				admin := o.org.Secret.Reveal()
+				all := "/api/v1/organizations/" + string(o.org.Organization.ID) + "/connections"
+				save := func(token, address string) string {
+					said := o.as(admin, "POST", all, `{"service":"github","base_url":"`+address+`","fields":{"token":"`+token+`"}}`)
+					if said.Status != 201 && said.Status != 200 {
+						t.Errorf("%d %s", said.Status, said.Body)
+					}
+					return decoded(t, said, said.Status)["connection_id"].(string)
+				}
+				sent := []string{}
+				var upstream *httptest.Server
+				upstream = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					sent = append(sent, r.Header.Get("Authorization"))
+					w.Header().Set("Content-Type", "application/json")
+					if sent[len(sent)-1] == "Bearer token-that-was" {
+						save("token-that-is", upstream.URL)
+						w.WriteHeader(c.was)
+					} else {
+						w.WriteHeader(c.is)
+					}
+					_, _ = w.Write([]byte(`{}`))
+				}))
+				t.Cleanup(upstream.Close)
+				if _, err := o.keeper.AllowNetwork(t.Context(), coworker.Operator(), o.org.Organization.ID, "127.0.0.0/8"); err != nil {
+					t.Fatal(err)
+				}
+				id := save("token-that-was", upstream.URL)
+				if form {
+					a := o.signIn(admin)
+					said := a.send("/settings/connections/github/"+id+"/test", nil)
+					if worked := strings.HasSuffix(said.Header.Get("Location"), "done=worked"); worked != (c.is == 200) || worked == (said.Status == 502) {
+						t.Errorf("%d %q", said.Status, said.Header.Get("Location"))
+					}
+				} else if said := o.as(admin, "POST", all+"/"+id+"/check", ""); said.Status != map[int]int{200: 200, 401: 409}[c.is] {
+					t.Errorf("%d %s", said.Status, said.Body)
+				}
+				if len(sent) != 2 || sent[1] != "Bearer token-that-is" {
+					t.Errorf("%q", sent)
+				}
+				kept := decoded(t, o.as(admin, "GET", all, ""), 200)["items"].([]any)[0].(map[string]any)
+				if kept["state"] != c.state || kept["checked_at"] == nil {
+					t.Errorf("%v", kept)
+				}
+				if rows := decoded(t, o.as(admin, "GET", "/api/v1/audit?action=connection.test", ""), 200)["items"].([]any); len(rows) != 2 {
+					t.Errorf("%d rows of tests", len(rows))
+				}
+			})
+		}
+	}
+}

@@ -16,13 +16,41 @@ type Trial struct {
 // recordTime is how long the row of a test may take to write.
 const recordTime = 10 * time.Second
 
+// triesOfTest bounds how often a connection is tested that changes meanwhile.
+const triesOfTest = 3
+
 // Test makes the call that a service's file names as harmless, remembers what
-// came of it, and leaves a row in the audit: the credential goes out.
+// came of it, and leaves a row in the audit: the credential goes out. A
+// connection that was changed meanwhile is tested again, so that what is told
+// is true of what is kept.
 func (e *Engine) Test(ctx context.Context, k *Keeper, who coworker.Caller, o coworker.OrganizationID, id string) (*Trial, error) {
 	if err := who.Administers(o); err != nil {
 		return nil, err
 	}
-	s, err := k.store.ConnectionByID(ctx, o, id)
+	for range triesOfTest {
+		book := &onlyBook{Keeper: k, organization: o, id: id}
+		answer, err := e.test(ctx, k, who, book)
+		if _, refused := coworker.AsFault(err); err != nil && !refused {
+			return nil, err
+		}
+		s, lookErr := k.store.ConnectionByID(ctx, o, id)
+		if lookErr != nil {
+			return nil, notFound(lookErr, "connection")
+		}
+		if s.Version != book.version && book.version != 0 {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		return &Trial{answer, s.State}, nil
+	}
+	return nil, coworker.Paced(time.Second, triesOfTest, "tests of a connection that changes meanwhile")
+}
+
+// test makes the call once.
+func (e *Engine) test(ctx context.Context, k *Keeper, who coworker.Caller, book *onlyBook) (*Answer, error) {
+	s, err := k.store.ConnectionByID(ctx, book.organization, book.id)
 	if err != nil {
 		return nil, notFound(err, "connection")
 	}
@@ -30,17 +58,17 @@ func (e *Engine) Test(ctx context.Context, k *Keeper, who coworker.Caller, o cow
 	if !ok || service.Check == nil {
 		return nil, &coworker.Fault{Code: coworker.NotFound, Message: "This service's file names no call to test with."}
 	}
-	row, err := k.coworker.Change(who, o, "connection.test", id)
+	row, err := k.coworker.Change(who, book.organization, "connection.test", book.id)
 	if err != nil {
 		return nil, err
 	}
 	c := service.Check
 	tester := &Engine{
 		catalog: e.catalog, clients: e.clients, cursors: e.cursors, random: e.random, now: e.now, sleep: e.sleep,
-		tokens: e.tokens, paces: paces{of: map[string]*paceOf{}}, book: onlyBook{k, o, id}, large: e.large, shares: e.shares,
+		tokens: e.tokens, paces: paces{of: map[string]*paceOf{}}, book: book, large: e.large, shares: e.shares,
 	}
 	began := e.now()
-	answer, trace, err := tester.Execute(ctx, coworker.Caller{Organization: o, Scopes: coworker.WriteTools, Class: coworker.ClassIrreversible},
+	answer, trace, err := tester.Execute(ctx, coworker.Caller{Organization: book.organization, Scopes: coworker.WriteTools, Class: coworker.ClassIrreversible},
 		Call{Service: s.Service, Module: c.Module, Method: c.Method, Path: c.Path, Query: c.Query, Body: c.Body, MaxBytes: BytesMin})
 	row.Service, row.Module, row.Method, row.Path, row.Class = s.Service, trace.Module, trace.Method, trace.Path, coworker.Class(trace.Class)
 	row.Status, row.BytesIn, row.BytesOut, row.Retries = trace.Status, trace.BytesIn, trace.BytesOut, trace.Retries
@@ -56,13 +84,7 @@ func (e *Engine) Test(ctx context.Context, k *Keeper, who coworker.Caller, o cow
 	if lost := k.coworker.Note(recording, row); lost != nil && err == nil {
 		err = lost
 	}
-	if err != nil {
-		return nil, err
-	}
-	if s, err = k.store.ConnectionByID(ctx, o, id); err != nil {
-		return nil, notFound(err, "connection")
-	}
-	return &Trial{answer, s.State}, nil
+	return answer, err
 }
 
 // onlyBook opens one connection whatever its state, always as one in doubt: so
@@ -71,14 +93,25 @@ type onlyBook struct {
 	*Keeper
 	organization coworker.OrganizationID
 	id           string
+	version      int64 // that was sent last
 }
 
-func (b onlyBook) Connection(ctx context.Context, _ coworker.Caller, _, _ string) (Connection, error) {
+func (b *onlyBook) Connection(ctx context.Context, _ coworker.Caller, _, _ string) (Connection, error) {
 	s, err := b.store.ConnectionByID(ctx, b.organization, b.id)
 	if err != nil {
 		return Connection{}, notFound(err, "connection")
 	}
 	c, err := b.open(ctx, s)
 	c.Doubted = true
+	b.version = c.Version
+	return c, err
+}
+
+// Renew fulfils Book.
+func (b *onlyBook) Renew(ctx context.Context, id string, version int64, field, value string) (Connection, error) {
+	c, err := b.Keeper.Renew(ctx, id, version, field, value)
+	if err == nil {
+		b.version = c.Version
+	}
 	return c, err
 }
