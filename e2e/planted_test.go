@@ -1,9 +1,12 @@
 package e2e
 
 import (
+	"crypto/md5" //nolint:gosec // what a service asks for
+	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"html"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -15,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"innerloop/coworker/catalog"
 	"innerloop/e2e/program"
 )
 
@@ -26,7 +30,28 @@ type plant struct {
 	module, method      string
 	path                string
 	body                map[string]any
-	secrets             []string // what must be found nowhere
+	secrets             []string // what must be found nowhere; each is sent
+	unsent              []string // more of it, which the service never sees
+	sends               []string // what shows that it was used all the same
+	signature           string   // of this very call, as good as the secret for it
+}
+
+// all are its secrets that a service may repeat in an answer to any call.
+func (p plant) all() []string { return append(slices.Clone(p.secrets), p.unsent...) }
+
+// signed are those, and the signature of the call if it has one.
+func (p plant) signed() []string {
+	if p.signature == "" {
+		return p.all()
+	}
+	return append(p.all(), p.signature)
+}
+
+// sha256Of and md5Of are signatures as services want them.
+func sha256Of(text string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(text))) }
+
+func md5Of(text string) string {
+	return fmt.Sprintf("%x", md5.Sum([]byte(text))) //nolint:gosec // what a service asks for
 }
 
 // plants are of every kind of credential. The values hold signs that each
@@ -44,8 +69,13 @@ func plants() []plant {
 		{kind: "body", service: "unisender", fields: map[string]string{"api_key": "body" + odd}, method: "getLists", secrets: []string{"body" + odd}},
 		{kind: "client credentials", service: "cdek", fields: map[string]string{"client_id": "acme", "client_secret": "oauth2cc" + odd}, method: "GET", path: "/location/regions", secrets: []string{"oauth2cc" + odd, accessToken}},
 		{kind: "a refresh token", service: "avito", auth: "oauth2_refresh", fields: map[string]string{"client_id": "acme", "client_secret": "oauth2" + odd, "refresh_token": "refresh" + odd}, module: "core", method: "GET", path: "/core/v1/accounts/self", secrets: []string{"oauth2" + odd, "refresh" + odd, rotatedToken, accessToken}},
-		{kind: "a signature of AWS", service: "s3", fields: map[string]string{"access_key_id": "AKIDPLANTED01234567", "secret_access_key": "aws" + odd, "session_token": "session" + odd}, method: "GET", path: "/bucket/key", secrets: []string{"AKIDPLANTED01234567", "aws" + odd, "session" + odd}},
-		{kind: "a signature", service: "tbank_acquiring", fields: map[string]string{"terminal_key": "Terminal1", "password": "signed" + odd}, method: "GetState", body: map[string]any{"PaymentId": "13660"}, secrets: []string{"signed" + odd}},
+		{kind: "client credentials in JSON", service: "ozon_performance", fields: map[string]string{"client_id": "acme", "client_secret": "oauth2json" + odd}, method: "GET", path: "/api/client/campaign", secrets: []string{"oauth2json" + odd, accessToken}},
+		{kind: "client credentials in a header", service: "paypal", fields: map[string]string{"client_id": "acme", "client_secret": "oauth2basic" + odd}, method: "GET", path: "/v1/invoicing/invoices", secrets: []string{"oauth2basic" + odd, accessToken}},
+		{kind: "an authorization code", service: "sber_business", fields: map[string]string{"client_id": "acme", "client_secret": "oauth2code" + odd, "certificate": "certificate" + odd}, method: "GET", path: "/client-info", secrets: []string{"oauth2code" + odd, accessToken}, unsent: []string{"certificate" + odd}},
+		{kind: "a signature of AWS", service: "s3", fields: map[string]string{"access_key_id": "AKIDPLANTED01234567", "secret_access_key": "aws" + odd, "session_token": "session" + odd}, method: "GET", path: "/bucket/key", secrets: []string{"AKIDPLANTED01234567", "session" + odd}, unsent: []string{"aws" + odd}, sends: []string{"AWS4-HMAC-SHA256 Credential=AKIDPLANTED01234567/"}},
+		{kind: "a signature", service: "tbank_acquiring", fields: map[string]string{"terminal_key": "Terminal1", "password": "signed" + odd}, method: "GetState", body: map[string]any{"PaymentId": "13660"}, signature: sha256Of("signed" + odd + "13660" + "Terminal1"), unsent: []string{"signed" + odd}},
+		{kind: "a signature of the body", service: "mango_office", fields: map[string]string{"api_key": "mango" + odd, "api_salt": "salt" + odd}, method: "account/balance", secrets: []string{"mango" + odd}, signature: sha256Of("mango" + odd + url.Values{"vpbx_api_key": {"mango" + odd}}.Encode() + "salt" + odd), unsent: []string{"salt" + odd}},
+		{kind: "a signature in the query", service: "robokassa", fields: map[string]string{"login": "acme", "password1": "first" + odd, "password2": "second" + odd}, method: "OpState", signature: md5Of("acme:first" + odd), unsent: []string{"first" + odd, "second" + odd}},
 	}
 }
 
@@ -61,6 +91,7 @@ type parrot struct {
 	mu    sync.Mutex
 	way   string
 	knows []string
+	asked int             // requests
 	heard strings.Builder // all requests as they came
 }
 
@@ -82,7 +113,7 @@ func (p *parrot) choose(way string, knows []string) {
 func ways() map[string]int {
 	return map[string]int{
 		"a good answer": 200, "a bad answer": 400, "a fault of its own": 500, "a page of HTML": 404, "a header": 422, "a redirect": 302,
-		"broken JSON": 200, "base64": 400, "base64 that succeeds": 200, "escaped for addresses": 400, "a next page": 200, "a binary file": 200, "nothing more to say": 204,
+		"a token that fails": 500, "broken JSON": 200, "base64": 400, "base64 that succeeds": 200, "escaped for addresses": 400, "a next page": 200, "a binary file": 200, "nothing more to say": 204,
 	}
 }
 
@@ -92,12 +123,14 @@ func (p *parrot) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body) // a request of the program is whole
 	sent := fmt.Sprintf("%s %s %v %s", r.Method, r.URL, r.Header, body)
 	p.heard.WriteString(sent + "\n")
-	if strings.HasSuffix(r.URL.Path, "/token") {
+	p.asked++
+	quote := sent + " " + strings.Join(p.knows, " ")
+	if strings.HasSuffix(r.URL.Path, "/token") && p.way != "a token that fails" {
 		w.Header().Set("Content-Type", "application/json")
-		_, _ = io.WriteString(w, `{"access_token":"`+accessToken+`","refresh_token":"`+rotatedToken+`","expires_in":3600}`)
+		// It has ended already: each call exchanges, and sends what was rotated.
+		_, _ = io.WriteString(w, `{"access_token":"`+accessToken+`","refresh_token":"`+rotatedToken+`","expires_in":1}`)
 		return
 	}
-	quote := sent + " " + strings.Join(p.knows, " ")
 	header := w.Header()
 	header.Set("Content-Type", "application/json")
 	write := func(value any) {
@@ -116,7 +149,7 @@ func (p *parrot) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case "a page of HTML":
 		header.Set("Content-Type", "text/html")
 		w.WriteHeader(404)
-		_, _ = io.WriteString(w, "<p>no "+r.URL.Path+"?"+r.URL.RawQuery+" for "+quote+"</p>")
+		_, _ = io.WriteString(w, "<p>no "+r.URL.Path+"?"+r.URL.RawQuery+" for "+quote+"</p><pre>"+html.EscapeString(quote)+"</pre>")
 	case "broken JSON":
 		w.WriteHeader(200)
 		_, _ = io.WriteString(w, `{"x":"`+strings.ReplaceAll(quote, `"`, `\"`))
@@ -164,6 +197,27 @@ func TestAPlantedSecretIsFoundNowhere(t *testing.T) {
 	}
 }
 
+// used holds a call to having come to the service with its credential, and to
+// telling what the service repeated, masked.
+func (p *parrot) used(t *testing.T, one plant, way string, s said) {
+	t.Helper()
+	p.mu.Lock()
+	asked := p.asked
+	p.asked = 0
+	p.mu.Unlock()
+	if s.Failed && s.Refusal.Code != "UPSTREAM_ERROR" || asked == 0 {
+		t.Errorf("%s: %s: %d requests and %s", one.kind, way, asked, s.Text)
+	}
+	silent := way == "nothing more to say" || way == "a binary file"
+	if !silent && !strings.Contains(s.Text, "[secret]") || way == "a binary file" && !strings.Contains(s.Answer.Hint, "masked") {
+		t.Errorf("%s: %s: what was repeated is not seen: %s", one.kind, way, s.Text)
+	}
+}
+
+func basicOf(user, password string) string {
+	return base64.StdEncoding.EncodeToString([]byte(user + ":" + password))
+}
+
 func plantAndSearch(t *testing.T, o program.Options) {
 	server := serve(t, o)
 	acme := found(t, o)
@@ -181,7 +235,7 @@ func plantAndSearch(t *testing.T, o program.Options) {
 			wish["auth"] = p.auth
 		}
 		ids[p.service] = connected(t, server, acme, wish)
-		for _, secret := range p.secrets {
+		for _, secret := range p.signed() {
 			secrets.add(p.kind, secret)
 		}
 	}
@@ -203,36 +257,82 @@ func plantAndSearch(t *testing.T, o program.Options) {
 			}
 			return more
 		}
-		quoted := p.secrets
+		quoted := p.signed()
 		if p.auth == "oauth2_refresh" { // the first one is good for nothing once it was exchanged
 			quoted = slices.DeleteFunc(slices.Clone(quoted), func(s string) bool { return s == p.fields["refresh_token"] })
 		}
+		// Nobody can mask a token that was never given: the first call gets it.
+		service.choose("a good answer", quoted)
+		tell(0, says(t, server, key, arguments).Text)
 		for way := range ways() {
 			service.choose(way, quoted)
 			s := says(t, server, key, arguments)
 			tell(0, s.Text)
+			service.used(t, p, way, s)
+			if file := s.Answer.File; way == "a binary file" {
+				// What is kept is looked for too: here, that it was masked.
+				if status, kept := asked(t, http.MethodGet, server.URL+"/api/v1/memory/"+file, key, ""); status != http.StatusOK || !strings.Contains(kept, "[secret]") {
+					t.Errorf("%s: the file %s: %d %q", p.kind, file, status, kept)
+				}
+			}
 			if way == "a next page" && s.Answer.Page != nil && s.Answer.Page.Next != "" {
 				tell(0, says(t, server, key, with("page", s.Answer.Page.Next)).Text)
 				tell(0, says(t, server, key, with("max_pages", 3)).Text)
 			}
 		}
 		service.choose("a good answer", quoted)
-		for _, more := range []map[string]any{with("dry_run", true), with("select", "."), with("select", ".. | .nothing[0]"), with("connection", "second"), with("max_bytes", 1024)} {
+		for name, more := range map[string]map[string]any{"a dry run": with("dry_run", true), "a selection": with("select", ".")} {
+			s := says(t, server, key, more)
+			tell(0, s.Text)
+			if name == "a dry run" && s.Failed || !strings.Contains(strings.ReplaceAll(s.Text, "%5Bsecret%5D", "[secret]"), "[secret]") {
+				t.Errorf("%s: %s: %s", p.kind, name, s.Text)
+			}
+		}
+		for _, more := range []map[string]any{with("select", ".. | .nothing[0]"), with("connection", "second"), with("max_bytes", 1024)} {
 			tell(0, says(t, server, key, more).Text)
 		}
+		service.choose("a good answer", p.all())
 		tell(asked(t, http.MethodPost, rest+"/connections/"+ids[p.service]+"/check", acme.Key, ""))
 	}
+	all, err := catalog.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	pages, tested := openSettings(t, server, acme.Key), 0
 	for _, p := range plants() {
 		service.mu.Lock()
 		heard := service.heard.String()
 		service.mu.Unlock()
-		for _, secret := range p.secrets { // a test that sends nothing finds nothing
-			sent := append(spellings(secret), base64.StdEncoding.EncodeToString([]byte("robot:"+secret)))
-			signs := strings.HasPrefix(secret, "aws/") || strings.HasPrefix(secret, "signed/")
-			if !signs && secret != rotatedToken && !slices.ContainsFunc(sent, func(one string) bool { return strings.Contains(heard, one) }) {
+		used := append(slices.Clone(p.secrets), p.sends...)
+		if p.signature != "" {
+			used = append(used, p.signature)
+		}
+		for _, secret := range used { // a test that sends nothing finds nothing
+			sent := append(spellings(secret), basicOf("robot", secret), basicOf("acme", secret))
+			if !slices.ContainsFunc(sent, func(one string) bool { return strings.Contains(heard, one) }) {
 				t.Errorf("%s: the service was never sent %s", p.kind, secret)
 			}
 		}
+		if one, _ := all.Service(p.service); one.Check == nil {
+			continue
+		}
+		// The page of a test that fails, and its refusal over REST.
+		service.choose("a bad answer", p.all())
+		page := pages.tests(p.service, ids[p.service])
+		tell(0, page)
+		if !strings.Contains(page, "status 400") {
+			t.Errorf("%s: the page of a test that fails: %s", p.kind, page)
+		}
+		status, body := asked(t, http.MethodPost, rest+"/connections/"+ids[p.service]+"/check", acme.Key, "")
+		tell(status, body)
+		if status != http.StatusBadGateway || !strings.Contains(body, "[secret]") {
+			t.Errorf("%s: a test that fails: %d %s", p.kind, status, body)
+		}
+		tested++
+	}
+
+	if tested < 8 {
+		t.Errorf("%d connections were tested", tested)
 	}
 
 	t.Run("processes", func(t *testing.T) { watchProcesses(t, server, acme, service, secrets) })
@@ -241,7 +341,13 @@ func plantAndSearch(t *testing.T, o program.Options) {
 		tell(asked(t, http.MethodGet, rest+path, acme.Key, ""))
 	}
 	for _, path := range []string{"/api/v1/audit?limit=500", "/api/v1/audit/days", "/api/v1/memory?limit=500", "/api/v1/mcp/info"} {
-		tell(asked(t, http.MethodGet, server.URL+path, acme.Key, ""))
+		status, body := asked(t, http.MethodGet, server.URL+path, acme.Key, "")
+		tell(status, body)
+		for _, p := range plants() { // the audit knows of every one
+			if strings.HasPrefix(path, "/api/v1/audit?") && !strings.Contains(body, `"service":"`+p.service+`"`) {
+				t.Errorf("the audit has no call of %s", p.service)
+			}
+		}
 	}
 	tell(0, settingsPages(t, server, acme.Key))
 	for _, args := range [][]string{{"connection", "list", "--org", acme.ID}, {"org", "export", acme.ID}, {"memory", "list", "--org", acme.ID}} {

@@ -80,16 +80,23 @@ func (x *execution) answer(ctx context.Context, p *prepared, r *reply, data any,
 	return a, nil
 }
 
+// toldMax bounds the headers that are told.
+const toldMax = 20
+
 // told are the headers worth passing on: how much of a limit is left, and all
 // that a HEAD is asked for.
 func (x *execution) told(r *reply) map[string]string {
 	out := map[string]string{}
-	for name := range r.header {
+	for _, name := range sortedKeys(r.header) {
+		if len(out) == toldMax {
+			break
+		}
 		lower := strings.ToLower(name)
 		about := x.target.Method == http.MethodHead &&
 			(lower == "content-length" || lower == "content-type" || lower == "last-modified" || lower == "etag")
 		if about || strings.Contains(lower, "ratelimit") || strings.Contains(lower, "rate-limit") || lower == "retry-after" || lower == "units" || lower == "x-total-count" {
-			if value := r.header.Get(name); len(value) <= 200 {
+			// A name that a secret stands in is left out: its case is not kept.
+			if value := r.header.Get(name); len(name) <= 100 && len(value) <= 200 && !r.secret.within(lower) {
 				out[lower] = r.secret.text(value)
 			}
 		}

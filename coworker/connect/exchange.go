@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"mime"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -30,14 +31,11 @@ type reply struct {
 // once sends a request a single time. wait is how long to wait before another
 // try, or never; token is an access token that was refused.
 func (x *execution) once(ctx context.Context, p *prepared, d *draft, refused string) (r *reply, token string, wait time.Duration, err error) {
+	var known []string
 	if exchanges(p.auth) {
-		if token, err = x.token(ctx, p, d, refused); err != nil {
+		if token, known, err = x.token(ctx, p, d, refused); err != nil {
 			return nil, "", never, err
 		}
-	}
-	secrets := p.secrets
-	if token != "" {
-		secrets = append(secrets[:len(secrets):len(secrets)], token)
 	}
 	full := d.clone()
 	if err := p.authorize(full, x.module, token); err != nil {
@@ -52,7 +50,7 @@ func (x *execution) once(ctx context.Context, p *prepared, d *draft, refused str
 			return nil, "", never, err
 		}
 	}
-	mask := newRedactor(append(secrets[:len(secrets):len(secrets)], full.hidden...)...)
+	mask := newRedactor(slices.Concat(p.secrets, known, full.hidden)...)
 	done, err := x.take(ctx, p, x.target, request.URL.Host)
 	if err != nil {
 		return nil, "", never, err

@@ -43,6 +43,7 @@ type bench struct {
 	kept    map[string][]byte
 	full    error // of Keep
 	serve   http.HandlerFunc
+	stumble int // times that Renew fails
 }
 
 var everything = coworker.Caller{Scopes: coworker.WriteTools | coworker.ReadData, Class: coworker.ClassIrreversible}
@@ -162,6 +163,9 @@ func (b *bench) Works(_ context.Context, id string, _ int64) error {
 func (b *bench) Renew(_ context.Context, id string, version int64, field, value string) (connect.Connection, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if b.stumble--; b.stumble >= 0 {
+		return connect.Connection{}, errors.New("disk")
+	}
 	b.renewed[field] = value
 	for service, c := range b.books {
 		if c.ID == id {

@@ -5,11 +5,13 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"net/url"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf16"
 )
 
 // Masked stands where a secret stood.
@@ -23,7 +25,8 @@ const shortest = 4
 // they take on the way.
 type redactor struct {
 	replace *strings.Replacer
-	least   int // bytes of the shortest spelling: what is shorter holds none
+	least   int      // bytes of the shortest spelling: what is shorter holds none
+	all     []string // spellings
 }
 
 func newRedactor(secrets ...string) redactor {
@@ -41,7 +44,7 @@ func newRedactor(secrets ...string) redactor {
 	for _, s := range all {
 		pairs = append(pairs, s, Masked)
 	}
-	r := redactor{replace: strings.NewReplacer(pairs...), least: 1}
+	r := redactor{replace: strings.NewReplacer(pairs...), least: 1, all: all}
 	if len(all) > 0 {
 		r.least = len(all[len(all)-1])
 	}
@@ -89,6 +92,11 @@ func spellings(s string) []string {
 			all = append(all, text, strings.ReplaceAll(text, "/", `\/`), ascii(text), strings.ReplaceAll(ascii(text), "/", `\/`))
 		}
 	}
+	for _, escaped := range []string{numbered(s, `"&'+<>`+"`"), numbered(s, `"&'<>`), numbered(s, `"&'<>/`)} {
+		for _, one := range []string{escaped, hexNumbers.ReplaceAllStringFunc(escaped, upperHex), hexSigns.ReplaceAllStringFunc(escaped, upperHex)} {
+			all = append(all, one, strings.ReplaceAll(one, "/", `\/`))
+		}
+	}
 	for _, encoding := range []*base64.Encoding{base64.StdEncoding, base64.URLEncoding} {
 		all = append(all, encoding.EncodeToString([]byte(s)))
 		for before := range 3 {
@@ -103,6 +111,33 @@ func ascii(s string) string {
 	quoted := strconv.QuoteToASCII(s)
 	quoted = quoted[1 : len(quoted)-1]
 	return strings.NewReplacer(`\\`, `\`, `\"`, `"`).Replace(quoted)
+}
+
+// hexSigns are those of signs: PHP writes them in upper case, and letters not.
+var (
+	hexNumbers = regexp.MustCompile(`\\u[0-9a-f]{4}`)
+	hexSigns   = regexp.MustCompile(`\\u00[23][0-9a-f]`)
+)
+
+func upperHex(escape string) string { return `\u` + strings.ToUpper(escape[2:]) }
+
+// numbered spells a text as careful JSON writers do: by number, what is not
+// ASCII and certain signs.
+func numbered(s, signs string) string {
+	var b strings.Builder
+	for _, r := range s {
+		switch {
+		case r == '\\':
+			b.WriteString(`\\`)
+		case r < 0x20 || r >= 0x7f || strings.ContainsRune(signs, r):
+			for _, unit := range utf16.Encode([]rune{r}) {
+				fmt.Fprintf(&b, `\u%04x`, unit)
+			}
+		default:
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
 }
 
 // middle is the part of a base64 text that a secret alone decides when so many
@@ -124,6 +159,11 @@ func (r redactor) text(s string) string {
 		return s
 	}
 	return r.replace.Replace(s)
+}
+
+// within tells whether a text that lost its case has a secret in it.
+func (r redactor) within(lower string) bool {
+	return slices.ContainsFunc(r.all, func(s string) bool { return strings.Contains(lower, strings.ToLower(s)) })
 }
 
 // bytes masks what is no text, which may change its length, and tells whether

@@ -27,14 +27,26 @@ func (x *execution) attempts(ctx context.Context, p *prepared, d *draft) (*reply
 		if waitErr := x.sleep(ctx, wait); waitErr != nil {
 			return nil, err
 		}
-		// The credential may have been changed, or renewed, meanwhile.
+		// The credential may have been changed, or renewed, meanwhile: perhaps to
+		// one of another account, which does not know a change by its key.
+		version := p.Version
 		if same, lookErr := x.refresh(ctx, p, d); lookErr != nil {
 			return nil, lookErr
-		} else if !same {
+		} else if !same || p.Version != version && x.class != catalog.Read && mayBeDone(err) {
 			return nil, err
 		}
 		x.trace.Retries++
 	}
+}
+
+// mayBeDone tells whether a try that failed may have done what it was for.
+func mayBeDone(err error) bool {
+	f, ok := coworker.AsFault(err)
+	if !ok {
+		return true
+	}
+	told, answered := f.Details.(UpstreamDetails)
+	return !answered || undecided(told.Status)
 }
 
 // refresh reads the connection again. When it was changed meanwhile the request

@@ -10,6 +10,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -30,8 +31,29 @@ type tokenOf struct {
 	exchange sync.Mutex // held while one is under way
 	version  int64
 	value    string
+	past     []string // what value was before, and refresh tokens that were exchanged
 	until    time.Time
 	used     time.Time
+}
+
+// pastMax is how many tokens are still masked after others took their place: a
+// service may repeat one that it refused, or that has not ended for it.
+const pastMax = 8
+
+// leaves remembers a secret that another takes the place of.
+func (t *tokenOf) leaves(secret string) {
+	if secret == "" || slices.Contains(t.past, secret) {
+		return
+	}
+	t.past = append(slices.Clone(t.past[max(0, len(t.past)-pastMax+1):]), secret)
+}
+
+// known are all tokens that an answer may repeat.
+func (t *tokenOf) known() []string {
+	if t.value == "" {
+		return slices.Clip(t.past)
+	}
+	return append(slices.Clip(t.past), t.value)
 }
 
 const (
@@ -65,48 +87,52 @@ func (t *tokens) entry(id string, now time.Time) *tokenOf {
 	return e
 }
 
-// token returns the access token of a connection, exchanged anew when there is
-// none, when it ends, or when it was made from another version of the
-// credential. refused is a token that the service did not take.
+// token returns the access token of a connection, and every one that must not
+// be told. It is exchanged anew when there is none, when it ends, or when it was
+// made from another version of the credential. refused is a token that the
+// service did not take.
 //
 // A credential that rotates is good for one exchange. It is read again once it
 // is this call's turn, and what the service gives in its place is kept even if
 // the caller has gone meanwhile: otherwise the connection would be lost.
-func (x *execution) token(ctx context.Context, p *prepared, d *draft, refused string) (string, error) {
+func (x *execution) token(ctx context.Context, p *prepared, d *draft, refused string) (token string, known []string, err error) {
 	entry := x.tokens.entry(p.ID, x.now())
 	entry.exchange.Lock()
 	defer entry.exchange.Unlock()
 	rotates := p.auth.Token.Rotates
 	if entry.version > p.Version || rotates {
 		if err := x.latest(ctx, p, d); err != nil {
-			return "", err
+			return "", nil, err
 		}
 	}
 	if entry.value != "" && entry.version == p.Version && entry.value != refused && x.now().Add(tokenMargin).Before(entry.until) {
-		return entry.value, nil
+		return entry.value, entry.known(), nil
 	}
 	if err := ctx.Err(); err != nil {
-		return "", err
+		return "", nil, err
 	}
 	if rotates {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), rotateTime)
 		defer cancel()
 	}
-	value, life, err := x.exchange(ctx, p)
+	value, life, err := x.exchange(ctx, p, entry)
 	if f, refused := coworker.AsFault(err); refused && f.Code == coworker.NotConnected && rotates {
 		// Another process may have had its turn with the same credential.
 		before := p.Version
 		if lookErr := x.latest(ctx, p, d); lookErr != nil || p.Version == before {
-			return "", err
+			return "", nil, err
 		}
-		value, life, err = x.exchange(ctx, p)
+		value, life, err = x.exchange(ctx, p, entry)
 	}
 	if err != nil {
-		return "", err
+		return "", nil, err
+	}
+	if value != entry.value {
+		entry.leaves(entry.value)
 	}
 	entry.value, entry.version, entry.until = value, p.Version, x.now().Add(life)
-	return value, nil
+	return value, entry.known(), nil
 }
 
 func (x *execution) latest(ctx context.Context, p *prepared, d *draft) error {
@@ -117,7 +143,7 @@ func (x *execution) latest(ctx context.Context, p *prepared, d *draft) error {
 	return err
 }
 
-func (e *Engine) exchange(ctx context.Context, p *prepared) (string, time.Duration, error) {
+func (e *Engine) exchange(ctx context.Context, p *prepared, entry *tokenOf) (string, time.Duration, error) {
 	t := p.auth.Token
 	template := t.URL
 	if p.Test && t.TestURL != "" {
@@ -145,15 +171,20 @@ func (e *Engine) exchange(ctx context.Context, p *prepared) (string, time.Durati
 	value, _ := find(body, orText(t.Access, "$.access_token"))
 	text := plain(value)
 	if answer.StatusCode/100 != 2 || text == "" {
-		mask := newRedactor(append(p.secrets[:len(p.secrets):len(p.secrets)], text)...)
+		if answer.StatusCode/100 == 2 {
+			raw, body = nil, nil // a token may be in it under another name
+		}
+		basic := strings.TrimPrefix(r.Header.Get("Authorization"), "Basic ")
+		mask := newRedactor(slices.Concat(p.secrets, entry.known(), []string{text, basic})...)
 		return "", 0, e.refusedToken(ctx, p, &reply{status: answer.StatusCode, header: answer.Header, raw: raw, body: body, secret: mask})
 	}
 	if t.Rotates {
 		if next, _ := find(body, "$.refresh_token"); plain(next) != "" {
-			renewed, err := e.book.Renew(ctx, p.ID, p.Version, "refresh_token", plain(next))
+			renewed, err := e.renew(ctx, p, plain(next))
 			if err != nil {
 				return "", 0, err
 			}
+			entry.leaves(p.values["refresh_token"])
 			renewed.Doubted = p.Doubted // until the service takes it
 			next, err := prepare(p.service, renewed)
 			if err != nil {
@@ -172,6 +203,22 @@ func (e *Engine) exchange(ctx context.Context, p *prepared) (string, time.Durati
 		life = tokenLife
 	}
 	return text, life, nil
+}
+
+// renew keeps a refresh token, with more than one try: the one before it is
+// good for nothing any more, so that a stumble of the store would lose both.
+func (e *Engine) renew(ctx context.Context, p *prepared, token string) (c Connection, err error) {
+	for try := range triesMax {
+		if try > 0 {
+			if waitErr := e.sleep(ctx, time.Second<<(try-1)); waitErr != nil {
+				return c, err
+			}
+		}
+		if c, err = e.book.Renew(ctx, p.ID, p.Version, "refresh_token", token); err == nil {
+			return c, nil
+		}
+	}
+	return c, err
 }
 
 func (e *Engine) tokenRequest(ctx context.Context, p *prepared, address *url.URL) (*http.Request, error) {
