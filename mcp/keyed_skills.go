@@ -30,18 +30,25 @@ func (d *Door) mayBeSkill(uri string) bool {
 }
 
 // ownSkills are the skills of the caller's organisation; nobody has any
-// without a key.
+// without a key. Each look counts for the key's rate, or answers a fault.
 func (d *Door) ownSkills(ctx context.Context, c call) ([]skills.Skill, error) {
 	if c.key == nil || d.own == nil {
 		return nil, nil
+	}
+	if err := d.coworker.Pace(*c.key); err != nil {
+		return nil, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, lookupTimeout)
 	defer cancel()
 	return d.own.For(ctx, *c.key)
 }
 
-// failedLookup logs what went wrong in the store.
+// failedLookup tells a key that it has made all its calls of this minute, and
+// logs what went wrong in the store.
 func (d *Door) failedLookup(ctx context.Context, r request, err error) (int, http.Header, []byte) {
+	if f, ok := coworker.AsFault(err); ok && f.Code == coworker.RateLimited {
+		return refusal{status: http.StatusOK, code: mcp.INTERNAL_ERROR, id: r.id, message: "This key has made all its calls of this minute.", data: f.Contract()}.answer()
+	}
 	d.logger.ErrorContext(ctx, "skills cannot be read", "error", err)
 	return r.internal().answer()
 }
@@ -158,6 +165,9 @@ func (d *Door) getResource(ctx context.Context, c call, r request) (int, http.He
 		id, file, ok := skills.ParseURI(uri)
 		if !ok || c.key == nil || d.own == nil {
 			return r.noResource(uri).answer()
+		}
+		if err := d.coworker.Pace(*c.key); err != nil {
+			return d.failedLookup(ctx, r, err)
 		}
 		ctx, cancel := context.WithTimeout(ctx, lookupTimeout)
 		defer cancel()

@@ -149,3 +149,26 @@ func TestSkillsOfAnOrganization(t *testing.T) {
 		t.Errorf("disabled: %s", r.body)
 	}
 }
+
+// A key's rate holds for skills as it does for tools: each look reads the store.
+func TestSkillsKeepToTheRateOfAKey(t *testing.T) {
+	t.Parallel()
+	for name, row := range map[string]struct{ method, header, params string }{
+		"a file":         {"resources/read", "skill://month-end/SKILL.md", `"uri":"skill://month-end/SKILL.md"`},
+		"a skill":        {"skills/get", "skill://month-end/SKILL.md", `"uri":"skill://month-end/SKILL.md"`},
+		"all skills":     {"skills/list", "", ""},
+		"every resource": {"resources/list", "", ""},
+	} {
+		for _, e := range eras {
+			c, d, who := openBoth(t)
+			_, secret := c.Key(c.Found("Slow"), coworker.NewKey{Rate: 2})
+			slow := c.Caller(secret)
+			limited := func(caller coworker.Caller) bool {
+				return strings.Contains(string(e.keyed(t, d, caller, row.method, row.header, row.params).body), `"code":"RATE_LIMITED"`)
+			}
+			if limited(slow) || limited(slow) || !limited(slow) || limited(who) {
+				t.Errorf("%s, %s: the rate does not hold", e, name)
+			}
+		}
+	}
+}
