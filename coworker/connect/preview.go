@@ -3,6 +3,7 @@ package connect
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"innerloop/coworker/catalog"
@@ -27,7 +28,8 @@ func (x *execution) preview(p *prepared, d *draft) (*Answer, error) {
 			return nil, err
 		}
 	}
-	mask := newRedactor(append(append(p.secrets[:len(p.secrets):len(p.secrets)], token), full.hidden...)...)
+	// An address of a further page may repeat a token that was good then.
+	mask := newRedactor(slices.Concat(p.secrets, x.tokens.known(p.ID), []string{token}, full.hidden)...)
 	show := &Preview{Method: request.Method, URL: mask.text(request.URL.String()), Header: map[string]string{}, Body: mask.text(string(body))}
 	for name := range request.Header {
 		value := request.Header.Get(name)

@@ -156,3 +156,24 @@ func TestAChangeIsNotRepeatedOnAnotherAccount(t *testing.T) {
 		}
 	}
 }
+
+// Attack: a service writes the access token of a call into the address of its
+// next page, and a dry run shows the request for that page. Expectation: masked.
+func TestADryRunOfAPageMasksTheTokenInItsAddress(t *testing.T) {
+	t.Parallel()
+	const token = "access-planted-0123456789"
+	b := open(t, exchanging(
+		say(200, `{"access_token":"`+token+`","expires_in":3600}`),
+		say(200, `{"value":[{"id":1}],"@odata.nextLink":"https://graph.microsoft.com/v1.0/users?$skiptoken=x&access_token=`+token+`"}`),
+	))
+	b.books["microsoft_graph"] = connect.Connection{
+		ID: "connection_microsoft_graph", Service: "microsoft_graph", Auth: "oauth2_cc", Version: 1, Fields: map[string]string{"client_id": "acme", "client_secret": secret},
+	}
+	call := connect.Call{Service: "microsoft_graph", Method: "GET", Path: "/users"}
+	call.Page = b.do(call).Page.Next
+	call.DryRun = true
+	shown := asJSON(t, b.do(call).Request)
+	if !strings.Contains(shown, "skiptoken=x") || !strings.Contains(shown, "access_token=[secret]") || strings.Contains(shown, token) {
+		t.Error(shown)
+	}
+}

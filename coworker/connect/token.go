@@ -87,6 +87,19 @@ func (t *tokens) entry(id string, now time.Time) *tokenOf {
 	return e
 }
 
+// known are the tokens of a connection, as tokenOf.known.
+func (t *tokens) known(id string) []string {
+	t.mu.Lock()
+	e := t.of[id]
+	t.mu.Unlock()
+	if e == nil {
+		return nil
+	}
+	e.exchange.Lock()
+	defer e.exchange.Unlock()
+	return e.known()
+}
+
 // token returns the access token of a connection, and every one that must not
 // be told. It is exchanged anew when there is none, when it ends, or when it was
 // made from another version of the credential. refused is a token that the
