@@ -42,7 +42,7 @@ func node(t *testing.T, script string, input any, args ...string) {
 	command.Dir = "node"
 	command.Stdin = bytes.NewReader(text)
 	out, err := command.CombinedOutput()
-	if err != nil {
+	if err != nil || !bytes.Contains(out, []byte("ok   ")) { // one that shows nothing shows no fault either
 		t.Fatalf("%s: %v\n%s", script, err, out)
 	}
 	t.Logf("%s\n%s", script, out)
