@@ -74,6 +74,18 @@ func TestEscapesAreHeldByBubblewrap(t *testing.T) {
 	}
 }
 
+func TestEachLimitEndsTheRunAndIsNamedByBubblewrap(t *testing.T) {
+	t.Parallel()
+	needsBubblewrap(t)
+	limited(t, bubbled, 0)
+}
+
+func TestNothingIsLeftOfARunInBubblewrap(t *testing.T) {
+	t.Parallel()
+	needsBubblewrap(t)
+	leavesNothing(t, "bwrap", bubbled)
+}
+
 // TestAMissingDriverIsRefused and nothing else takes its place.
 func TestAMissingDriverIsRefused(t *testing.T) {
 	for driver, step := range map[sandbox.Driver]string{sandbox.Bwrap: "find bwrap", sandbox.Runsc: "find runsc"} {
@@ -94,6 +106,6 @@ func TestAMissingDriverIsRefused(t *testing.T) {
 func needsBubblewrap(t *testing.T) {
 	t.Helper()
 	if _, err := exec.LookPath("bwrap"); err != nil {
-		t.Fatal("bwrap is missing: apt-get install bubblewrap")
+		t.Fatal("bwrap is missing: e2e/setup.sh sandbox installs it")
 	}
 }

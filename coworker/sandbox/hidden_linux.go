@@ -14,30 +14,86 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// hides tells whether a process of the program does not let its descriptors be
+// hides tells whether a thread of the program does not let its descriptors be
 // seen, as one does that runs a file it may not read. The cell's own processes
 // do so by right, and every program for a moment as it starts: it is held
 // against one that was found so before.
-func (p *process) hides(pid int, err error) bool {
+func (p *process) hides(thread string, err error) bool {
 	if !errors.Is(err, fs.ErrPermission) {
 		return false
 	}
-	raw, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/status")
+	raw, err := os.ReadFile("/proc/" + thread + "/status")
 	if err != nil || !bytes.Contains(raw, []byte("\nSeccomp:\t2")) || over(raw) {
 		return false
 	}
 	if p.hidden == nil {
-		p.hidden = map[int]bool{}
+		p.hidden = map[string]bool{}
 	}
-	before := p.hidden[pid]
-	p.hidden[pid] = true
+	before := p.hidden[thread]
+	p.hidden[thread] = true
 	return before
 }
 
-// over tells of a process that has ended, from its status: it has no memory any
-// more, and no thread but the one that waits to be buried. Its folder is root's
+// astray tells whether a local socket of the run is in nobody's hands: it was
+// sent to another one that nobody has taken it out of, and may carry descriptors
+// that no table tells of. A socket is held against the run when it was found so
+// before; what the way out has open is not seen where the server is no root.
+func (p *process) astray() bool {
+	if p.s.driver == Runsc || p.way != nil && os.Geteuid() != 0 {
+		return false
+	}
+	lost := map[string]bool{}
+	for line := range bytes.Lines(p.sockets()) {
+		if fields := bytes.Fields(line); len(fields) >= 7 && fields[6][0] != '0' && fields[6][0] != 'I' {
+			lost["socket:["+string(fields[6])+"]"] = true
+		}
+	}
+	if len(lost) == 0 {
+		return false
+	}
+	for _, pid := range p.seen {
+		tables, _ := filepath.Glob("/proc/" + strconv.Itoa(pid) + "/task/*/fd/*")
+		for _, fd := range tables {
+			if to, err := os.Readlink(fd); err == nil {
+				delete(lost, to)
+			}
+		}
+	}
+	found := false
+	for socket := range lost {
+		found = found || p.lost[socket]
+	}
+	p.lost = lost
+	return found
+}
+
+// sockets are the local sockets of the run as its kernel lists them. They are
+// asked of a thread of the program that lives: others may be in the network of
+// the host, and one that has ended is in none.
+func (p *process) sockets() []byte {
+	for _, pid := range p.seen {
+		folder := "/proc/" + strconv.Itoa(pid)
+		status, err := os.ReadFile(folder + "/status")
+		if err != nil || !bytes.Contains(status, []byte("\nSeccomp:\t2")) {
+			continue
+		}
+		lists, _ := filepath.Glob(folder + "/task/*/net/unix")
+		for _, list := range lists {
+			if raw, err := os.ReadFile(list); err == nil {
+				return raw
+			}
+		}
+	}
+	return nil
+}
+
+// over tells of a thread that has ended, from its status: it waits to be buried,
+// or for the threads beside it, or has no memory any more. Its folder is root's
 // from then on.
 func over(status []byte) bool {
+	if bytes.Contains(status, []byte("\nState:\tZ")) || bytes.Contains(status, []byte("\nState:\tX")) {
+		return true
+	}
 	if bytes.Contains(status, []byte("\nVmSize:")) {
 		return false
 	}

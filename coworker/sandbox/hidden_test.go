@@ -3,6 +3,7 @@
 package sandbox_test
 
 import (
+	"fmt"
 	"os"
 	"testing"
 	"time"
@@ -35,6 +36,25 @@ os.execv("unreadable", ["unreadable", `
 		return
 	}
 	stopped(t, s, sandbox.Job{User: "u", Code: code + `"15"])`, Timeout: 20 * time.Second}, sandbox.OverLimit, "disk")
+}
+
+// TestWhatARestingSessionHoldsIsItsUsers: files without a name that it keeps open
+// count with the home, for whoever runs beside it.
+func TestWhatARestingSessionHoldsIsItsUsers(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	in(t, s, "a", "import os\nkept = []\nfor i in range(5):\n    f = open('x', 'w+b')\n    os.unlink('x')\n    f.write(b'x' * (4 << 20))\n    f.flush()\n    kept.append(f)")
+	code := "import time\nfor i in range(5): open(f'f{i}', 'wb').write(b'x' * (4 << 20))\ntime.sleep(%s)\n'done'"
+	stopped(t, s, sandbox.Job{User: "u", Code: fmt.Sprintf(code, "20")}, sandbox.OverLimit, "disk")
+	r, _ := in(t, s, "a", "len(kept)")
+	wantState(t, r, "5", sandbox.Kept, "")
+	if r := run(t, s, "other", fmt.Sprintf(code, "0.3")); r.Value != "'done'" {
+		t.Errorf("another user: %+v", r)
+	}
+	in(t, s, "a", "1", func(j *sandbox.Job) { j.Session.Reset = true })
+	if r := run(t, s, "u", fmt.Sprintf(code, "0.3")); r.Value != "'done'" {
+		t.Errorf("after its end: %+v", r)
+	}
 }
 
 // TestMemoryThatBelongsToNoProcess is not to be had where no control group

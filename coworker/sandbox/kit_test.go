@@ -4,10 +4,13 @@ package sandbox_test
 
 import (
 	"errors"
+	"flag"
 	"log/slog"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -27,12 +30,18 @@ func TestMain(m *testing.M) {
 	if err := os.Setenv("INNERLOOP_PLANTED", secret); err != nil {
 		panic(err)
 	}
+	// Runs wait more than they work: for a limit, for the kernel, for each other.
+	flag.Parse()
+	if err := flag.Set("test.parallel", strconv.Itoa(1+runtime.NumCPU())); err != nil {
+		panic(err)
+	}
 	os.Exit(m.Run())
 }
 
 // TestAsAnOrdinaryUser runs every other test of this package again in a
 // process without privileges.
 func TestAsAnOrdinaryUser(t *testing.T) {
+	t.Parallel() // the two share nothing but the machine
 	if os.Geteuid() != 0 {
 		return // this is it
 	}
@@ -75,22 +84,25 @@ func TestAsAnOrdinaryUser(t *testing.T) {
 // small are limits that attacks reach in a moment.
 func small() sandbox.Limits {
 	l := sandbox.DefaultLimits()
-	l.Wall, l.Home, l.HomeFiles = 20*time.Second, 32<<20, 2000
+	// The time is for a busy machine; who waits for its end names a shorter one.
+	l.Wall, l.Home, l.HomeFiles = time.Minute, 32<<20, 2000
 	l.Tmp = 32 << 20
 	return l
 }
 
-func open(t *testing.T, change func(*sandbox.Options)) *sandbox.Sandbox {
+func open(t *testing.T, changes ...func(*sandbox.Options)) *sandbox.Sandbox {
 	t.Helper()
-	s, _ := openIn(t, t.TempDir(), change)
+	s, _ := openIn(t, t.TempDir(), changes...)
 	return s
 }
 
-func openIn(t *testing.T, dir string, change func(*sandbox.Options)) (*sandbox.Sandbox, string) {
+func openIn(t *testing.T, dir string, changes ...func(*sandbox.Options)) (*sandbox.Sandbox, string) {
 	t.Helper()
 	o := sandbox.Options{Dir: filepath.Join(dir, "sandbox"), Limits: small(), Logger: quiet(), Slots: 8, PerUser: 8}
-	if change != nil {
-		change(&o)
+	for _, change := range changes {
+		if change != nil {
+			change(&o)
+		}
 	}
 	s, err := sandbox.New(t.Context(), o)
 	if err != nil {
@@ -101,6 +113,17 @@ func openIn(t *testing.T, dir string, change func(*sandbox.Options)) (*sandbox.S
 		t.Fatalf("this machine gives no sandbox: %+v", status)
 	}
 	return s, o.Dir
+}
+
+// eachDriver tries the same with both drivers that keep sessions.
+func eachDriver(t *testing.T, try func(t *testing.T, driver func(*sandbox.Options))) {
+	t.Helper()
+	for name, driver := range map[string]func(*sandbox.Options){"native": nil, "bwrap": bubbled} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			try(t, driver)
+		})
+	}
 }
 
 // run does a job whose result is wanted.

@@ -31,7 +31,7 @@ func limited(t *testing.T, driver func(*sandbox.Options), start time.Duration) {
 	t.Helper()
 	s := open(t, func(o *sandbox.Options) {
 		driver(o)
-		o.Limits.Memory = 200 << 20
+		o.Limits.Memory, o.Limits.HomeFiles = 200<<20, 400
 	})
 	hasty := open(t, func(o *sandbox.Options) {
 		driver(o)
@@ -56,8 +56,8 @@ if os.fork() == 0:
     os.setsid()
     if os.fork() == 0: pass
 while True: time.sleep(60)`, time.Second, sandbox.TimedOut, "wall", "before\n"},
-		"cpu":                 {"print('before')\nwhile True: pass", 20 * time.Second, sandbox.OverLimit, "cpu", "before\n"},
-		"cpu, signal ignored": {"import signal\nsignal.signal(signal.SIGXCPU, signal.SIG_IGN)\nprint('before')\nwhile True: pass", 20 * time.Second, sandbox.OverLimit, "cpu", "before\n"},
+		"cpu":                 {"print('before')\nwhile True: pass", time.Minute, sandbox.OverLimit, "cpu", "before\n"},
+		"cpu, signal ignored": {"import signal\nsignal.signal(signal.SIGXCPU, signal.SIG_IGN)\nprint('before')\nwhile True: pass", time.Minute, sandbox.OverLimit, "cpu", "before\n"},
 		"memory of many": {`
 import os, time
 print("before", flush=True)
@@ -71,17 +71,44 @@ x = bytearray(60 << 20)
 for i in range(0, len(x), 4096): x[i] = 1
 for _ in range(6):
     if os.waitstatus_to_exitcode(os.wait()[1]) == -9: os.kill(os.getpid(), 9)
-`, 20 * time.Second, sandbox.OverLimit, "memory", "before\n"},
-		"output":                      {"while True: print('x' * 10000)", 20 * time.Second, sandbox.OverLimit, "output", "xxxx"},
-		"errors":                      {"import sys\nwhile True: sys.stderr.write('x' * 10000)", 20 * time.Second, sandbox.OverLimit, "output", ""},
-		"home":                        {"print('before')\nimport time\nfor i in range(99): open(f'f{i}', 'wb').write(b'x' * (4 << 20))\ntime.sleep(30)", 20 * time.Second, sandbox.OverLimit, "disk", "before\n"},
-		"files without a name":        {"print('before')\nimport os, time\nkept = []\nfor i in range(20):\n    f = open('x', 'w+b')\n    os.unlink('x')\n    f.write(b'x' * (4 << 20))\n    f.flush()\n    kept.append(f)\ntime.sleep(30)", 20 * time.Second, sandbox.OverLimit, "disk", "before\n"},
-		"mapped files without a name": {"print('before')\nimport mmap, os, time\nkept = []\nfor i in range(20):\n    f = os.open('x', os.O_RDWR | os.O_CREAT)\n    os.unlink('x')\n    os.write(f, b'x' * (4 << 20))\n    kept.append(mmap.mmap(f, 4 << 20))\n    os.close(f)\nfor fd in range(7, 200):\n    try: os.close(fd)\n    except OSError: pass\ntime.sleep(30)", 20 * time.Second, sandbox.OverLimit, "disk", "before\n"},
-		"a page of each file":         {"print('before')\nimport mmap, os, time\nkept = []\nfor i in range(20):\n    f = os.open('x', os.O_RDWR | os.O_CREAT)\n    os.unlink('x')\n    os.write(f, b'x' * (4 << 20))\n    kept.append(mmap.mmap(f, 4096))\n    os.close(f)\n    os.closerange(6, 30)\ntime.sleep(30)", 20 * time.Second, sandbox.OverLimit, "disk", "before\n"},
-		"files on their way":          {"print('before')\nimport os, socket, time\nkept = socket.socketpair()\nfor i in range(20):\n    f = os.open('x', os.O_RDWR | os.O_CREAT)\n    os.unlink('x')\n    os.write(f, b'x' * (4 << 20))\n    socket.send_fds(kept[0], [b'x'], [f])\n    os.close(f)\ntime.sleep(30)", 20 * time.Second, sandbox.OverLimit, "disk", "before\n"},
-		"files of a home":             {"print('before')\nimport time\nfor i in range(9000): open(f'f{i}', 'wb')\ntime.sleep(30)", 20 * time.Second, sandbox.OverLimit, "files", "before\n"},
-		"depth of a home":             {"print('before')\nimport os, time\nfor i in range(9000):\n    os.mkdir('d')\n    os.chdir('d')\ntime.sleep(30)", 20 * time.Second, sandbox.OverLimit, "files", "before\n"},
-		"answer in pieces":            {"import os, time\nprint('before')\nwhile True:\n    os.write(5, b'x' * 65536)", 2 * time.Second, sandbox.TimedOut, "wall", "before\n"},
+`, time.Minute, sandbox.OverLimit, "memory", "before\n"},
+		"output":                      {"while True: print('x' * 10000)", time.Minute, sandbox.OverLimit, "output", "xxxx"},
+		"errors":                      {"import sys\nwhile True: sys.stderr.write('x' * 10000)", time.Minute, sandbox.OverLimit, "output", ""},
+		"home":                        {"print('before')\nimport time\nfor i in range(99): open(f'f{i}', 'wb').write(b'x' * (4 << 20))\ntime.sleep(30)", time.Minute, sandbox.OverLimit, "disk", "before\n"},
+		"files without a name":        {"print('before')\nimport os, time\nkept = []\nfor i in range(20):\n    f = open('x', 'w+b')\n    os.unlink('x')\n    f.write(b'x' * (4 << 20))\n    f.flush()\n    kept.append(f)\ntime.sleep(30)", time.Minute, sandbox.OverLimit, "disk", "before\n"},
+		"mapped files without a name": {"print('before')\nimport mmap, os, time\nkept = []\nfor i in range(20):\n    f = os.open('x', os.O_RDWR | os.O_CREAT)\n    os.unlink('x')\n    os.write(f, b'x' * (4 << 20))\n    kept.append(mmap.mmap(f, 4 << 20))\n    os.close(f)\nfor fd in range(7, 200):\n    try: os.close(fd)\n    except OSError: pass\ntime.sleep(30)", time.Minute, sandbox.OverLimit, "disk", "before\n"},
+		"a page of each file":         {"print('before')\nimport mmap, os, time\nkept = []\nfor i in range(20):\n    f = os.open('x', os.O_RDWR | os.O_CREAT)\n    os.unlink('x')\n    os.write(f, b'x' * (4 << 20))\n    kept.append(mmap.mmap(f, 4096))\n    os.close(f)\n    os.closerange(6, 30)\ntime.sleep(30)", time.Minute, sandbox.OverLimit, "disk", "before\n"},
+		"files on their way":          {"print('before')\nimport os, socket, time\nkept = socket.socketpair()\nfor i in range(20):\n    f = os.open('x', os.O_RDWR | os.O_CREAT)\n    os.unlink('x')\n    os.write(f, b'x' * (4 << 20))\n    socket.send_fds(kept[0], [b'x'], [f])\n    os.close(f)\ntime.sleep(30)", time.Minute, sandbox.OverLimit, "disk", "before\n"},
+		"files on their way in another": {`
+print("before", flush=True)
+import os, socket, time
+kept, inner = socket.socketpair(), socket.socketpair()
+socket.send_fds(kept[0], [b"x"], [inner[1].fileno()]) # one is seen, and counts as one file
+inner[1].close()
+for i in range(9):
+    f = os.open("x", os.O_RDWR | os.O_CREAT)
+    os.unlink("x")
+    os.write(f, b"x" * (4 << 20))
+    socket.send_fds(inner[0], [b"x"], [f])
+    os.close(f)
+time.sleep(20)`, time.Minute, sandbox.OverLimit, "disk", "before\n"},
+		"files of a thread that outlives the first": {`
+print("before", flush=True)
+import ctypes, os, threading, time
+kept = []
+def work():
+    for i in range(20):
+        f = open("x", "w+b")
+        os.unlink("x")
+        f.write(b"x" * (4 << 20))
+        f.flush()
+        kept.append(f)
+    time.sleep(20)
+threading.Thread(target=work).start()
+ctypes.CDLL(None).pthread_exit(None)`, time.Minute, sandbox.OverLimit, "disk", "before\n"},
+		"files of a home":  {"print('before')\nimport time\nfor i in range(9000): open(f'f{i}', 'wb')\ntime.sleep(30)", time.Minute, sandbox.OverLimit, "files", "before\n"},
+		"depth of a home":  {"print('before')\nimport os, time\nfor i in range(9000):\n    os.mkdir('d')\n    os.chdir('d')\ntime.sleep(30)", time.Minute, sandbox.OverLimit, "files", "before\n"},
+		"answer in pieces": {"import os, time\nprint('before')\nwhile True:\n    os.write(5, b'x' * 65536)", 2 * time.Second, sandbox.TimedOut, "wall", "before\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -44,6 +44,7 @@ func (s *Sandbox) run(ctx context.Context, job Job) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
+	before.bytes += s.rested(job.User, home, 0)
 	job.full = s.fullHome(before) != nil
 	p, err := s.start(uid, job)
 	if err != nil {
@@ -127,10 +128,12 @@ type process struct {
 	watching        chan struct{}
 	seen            []int // its processes when they were last looked at; whoever watches has it
 	answered, ended chan []byte
-	spent           func() *Stop // more to look at while it runs, or nil
-	full            bool         // it began in a home over its limit
-	before          census       // of the home
-	hidden          map[int]bool // processes that did not let themselves be seen
+	spent           func() *Stop    // more to look at while it runs, or nil
+	full            bool            // it began in a home over its limit
+	before          census          // of the home
+	hidden          map[string]bool // threads that did not let themselves be seen
+	lost            map[string]bool // sockets that were in nobody's hands
+	user            string
 }
 
 // lasting is what the start of a session's process needs and gives beside that
@@ -144,7 +147,7 @@ type lasting struct {
 // start makes the cell and the program in it.
 func (s *Sandbox) start(uid int, job Job) (_ *process, err error) {
 	p := &process{
-		s: s, full: job.full, stopped: make(chan struct{}), reasons: make(chan Stop, 8), watching: make(chan struct{}),
+		s: s, user: job.User, full: job.full, stopped: make(chan struct{}), reasons: make(chan Stop, 8), watching: make(chan struct{}),
 		answered: make(chan []byte, 1), ended: make(chan []byte, 1),
 	}
 	defer func() {

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -215,7 +216,7 @@ func TestWhatRunsCanBeSeen(t *testing.T) {
 	s, dir := openIn(t, t.TempDir(), nil)
 	var seen []sandbox.Running
 	_, err := s.Run(t.Context(), sandbox.Job{
-		User: "u", Label: "of whom", Code: "import urllib.request\nurllib.request.urlopen('http://x.example/')",
+		User: "u", Label: "of whom", Timeout: 20 * time.Second, Code: "import urllib.request\nurllib.request.urlopen('http://x.example/')",
 		Serve: func(l net.Listener) {
 			if c, err := l.Accept(); err == nil {
 				seen, err = sandbox.Runs(dir)

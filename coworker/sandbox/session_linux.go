@@ -169,7 +169,9 @@ func (ses *session) perform(ctx context.Context, job Job, state State) (*Result,
 		return nil, err
 	}
 	if ses.running.Load() == nil {
-		job.full = s.fullHome(before) != nil
+		all := before
+		all.bytes += s.rested(job.User, home, 0)
+		job.full = s.fullHome(all) != nil
 		if err := ses.open(uid, job); err != nil {
 			ses.discard()
 			return nil, err
@@ -218,7 +220,7 @@ func (ses *session) perform(ctx context.Context, job Job, state State) (*Result,
 func (ses *session) call(p *process) *process {
 	l := &ses.s.limits
 	c := &process{
-		s: ses.s, full: p.full, cmd: p.cmd, group: p.group, started: time.Now(),
+		s: ses.s, user: ses.user, way: p.way, full: p.full, cmd: p.cmd, group: p.group, started: time.Now(),
 		stopped: make(chan struct{}), reasons: make(chan Stop, 8), watching: make(chan struct{}),
 	}
 	c.stdout = &capture{limits: l, over: func() { c.stop(ses.s.tooMuch()) }}

@@ -3,15 +3,11 @@
 package sandbox_test
 
 import (
-	"context"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -51,7 +47,12 @@ func user(name string) func(*sandbox.Job) { return func(j *sandbox.Job) { j.User
 
 func TestASessionKeepsItsVariables(t *testing.T) {
 	t.Parallel()
-	s := open(t, nil)
+	eachDriver(t, aSessionKeepsItsVariables)
+}
+
+func aSessionKeepsItsVariables(t *testing.T, driver func(*sandbox.Options)) {
+	t.Helper()
+	s := open(t, driver)
 	r, _ := in(t, s, "a", "x = 41\nimport json\ndef f(): return x + 1")
 	wantState(t, r, "", sandbox.Fresh, "")
 	if r.State.Ends.IsZero() {
@@ -102,6 +103,11 @@ func TestASessionKeepsItsVariables(t *testing.T) {
 
 func TestWhyVariablesAreLost(t *testing.T) {
 	t.Parallel()
+	eachDriver(t, whyVariablesAreLost)
+}
+
+func whyVariablesAreLost(t *testing.T, driver func(*sandbox.Options)) {
+	t.Helper()
 	var mu sync.Mutex
 	now := time.Now()
 	pass := func(d time.Duration) {
@@ -109,7 +115,7 @@ func TestWhyVariablesAreLost(t *testing.T) {
 		defer mu.Unlock()
 		now = now.Add(d)
 	}
-	s := open(t, func(o *sandbox.Options) {
+	s := open(t, driver, func(o *sandbox.Options) {
 		o.SessionsPerUser, o.Limits.CPU, o.Limits.Memory = 4, 2*time.Second, 200<<20
 		o.Now = func() time.Time {
 			mu.Lock()
@@ -198,137 +204,14 @@ func TestWhyVariablesAreLost(t *testing.T) {
 	wantState(t, r, "False", sandbox.Fresh, "")
 }
 
-func TestACallerWhoLeavesEndsTheCallAndItsSession(t *testing.T) {
-	t.Parallel()
-	s := open(t, nil)
-	_, _ = in(t, s, "a", "x = 1")
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	done := make(chan error)
-	go func() {
-		_, err := s.Run(ctx, sandbox.Job{User: "u", Code: "open('begun', 'w').close()\nimport time\ntime.sleep(60)", Session: &sandbox.Session{Name: "a"}})
-		done <- err
-	}()
-	begun(t, s)
-	cancel()
-	if err := <-done; !errors.Is(err, context.Canceled) {
-		t.Error(err)
-	}
-	r, _ := in(t, s, "a", "'x' in globals()")
-	wantState(t, r, "False", sandbox.Lost, sandbox.LostCancelled)
-}
-
-// begun waits until code has made a file of that name.
-func begun(t *testing.T, s *sandbox.Sandbox) {
-	t.Helper()
-	for {
-		if _, err := s.ReadFile("u", "begun", 1); err == nil {
-			return
-		}
-		s.EndSessions(func(sandbox.Live) string { return "" })
-	}
-}
-
-// TestASessionLivesFromItsFirstCallOn: a second call that comes during the first
-// one finds what it began with.
-func TestASessionLivesFromItsFirstCallOn(t *testing.T) {
-	t.Parallel()
-	s := open(t, nil)
-	marks := []sandbox.Mark{{Name: "services", Value: "one"}}
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	done := make(chan error)
-	go func() {
-		_, err := s.Run(ctx, sandbox.Job{User: "u", Code: "open('begun', 'w').close()\nimport time\ntime.sleep(60)", Session: &sandbox.Session{Name: "a", Marks: marks}})
-		done <- err
-	}()
-	begun(t, s)
-	if live, ok := s.Session("u", "a"); !ok || live.Mark("services") != "one" {
-		t.Errorf("%+v %v", live, ok)
-	}
-	cancel()
-	if err := <-done; !errors.Is(err, context.Canceled) {
-		t.Error(err)
-	}
-	if live, ok := s.Session("u", "a"); ok {
-		t.Errorf("it has ended: %+v", live)
-	}
-}
-
-// TestTheTimeOfACallIsKept: a run is ended in time to tell what came out, and
-// one that would have none left is refused instead of begun.
-func TestTheTimeOfACallIsKept(t *testing.T) {
-	t.Parallel()
-	s := open(t, func(o *sandbox.Options) { o.PerUser = 1 })
-	within := func(job sandbox.Job) *sandbox.Stop {
-		t.Helper()
-		ctx, cancel := context.WithTimeout(t.Context(), 7*time.Second)
-		defer cancel()
-		var stop *sandbox.Stop
-		if _, err := s.Run(ctx, job); !errors.As(err, &stop) {
-			t.Errorf("%v", err)
-			return &sandbox.Stop{}
-		}
-		return stop
-	}
-	const code = "print('before', flush=True)\nopen('begun', 'w').close()\nimport time\ntime.sleep(60)"
-	for _, ses := range []*sandbox.Session{nil, {Name: "a"}} {
-		stop := within(sandbox.Job{User: "u", Code: code, Timeout: 20 * time.Second, Session: ses})
-		if stop.Reason != sandbox.TimedOut || stop.Partial == nil || stop.Partial.Stdout.Text != "before\n" {
-			t.Errorf("%+v %+v", stop, stop.Partial)
-		}
-	}
-	r, _ := in(t, s, "a", "import os\nos.remove('begun')")
-	wantState(t, r, "", sandbox.Lost, sandbox.LostTimeout)
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	done := make(chan error)
-	go func() {
-		_, err := s.Run(ctx, sandbox.Job{User: "u", Code: code, Timeout: time.Minute, Session: &sandbox.Session{Name: "a"}})
-		done <- err
-	}()
-	begun(t, s)
-	var all sync.WaitGroup
-	for _, ses := range []*sandbox.Session{nil, {Name: "a"}, {Name: "b"}} { // for a slot, the turn, and a slot again
-		all.Go(func() {
-			if stop := within(sandbox.Job{User: "u", Code: "1", Session: ses}); stop.Reason != sandbox.Busy {
-				t.Errorf("%+v", stop)
-			}
-		})
-	}
-	all.Wait()
-	cancel()
-	if err := <-done; !errors.Is(err, context.Canceled) {
-		t.Error(err)
-	}
-}
-
-// TestASessionAtWorkIsCutForAReason and for none other.
-func TestASessionAtWorkIsCutForAReason(t *testing.T) {
-	t.Parallel()
-	s := open(t, nil)
-	_, _ = in(t, s, "a", "x = 1")
-	done := make(chan *sandbox.Result)
-	go func() {
-		r, err := s.Run(t.Context(), sandbox.Job{User: "u", Code: "print('before', flush=True)\nopen('begun', 'w').close()\nimport time\ntime.sleep(60)", Session: &sandbox.Session{Name: "a"}})
-		if err != nil {
-			t.Error(err)
-		}
-		done <- r
-	}()
-	begun(t, s)
-	s.EndSessions(func(sandbox.Live) string { return "key revoked" })
-	r := <-done
-	if r == nil || r.State.Word != sandbox.Lost || r.State.Reason != "key revoked" || r.Stdout.Text != "before\n" || r.ExitCode != 137 {
-		t.Errorf("%+v", r)
-	}
-	r, _ = in(t, s, "a", "'x' in globals()")
-	wantState(t, r, "False", sandbox.Lost, "key revoked")
-}
-
 func TestSessionsMakeRoomForNewerOnes(t *testing.T) {
 	t.Parallel()
-	s, dir := openIn(t, t.TempDir(), func(o *sandbox.Options) { o.Sessions, o.SessionsPerUser = 3, 2 })
+	eachDriver(t, sessionsMakeRoomForNewerOnes)
+}
+
+func sessionsMakeRoomForNewerOnes(t *testing.T, driver func(*sandbox.Options)) {
+	t.Helper()
+	s, dir := openIn(t, t.TempDir(), driver, func(o *sandbox.Options) { o.Sessions, o.SessionsPerUser = 3, 2 })
 	for _, name := range []string{"a", "b", "a", "c"} {
 		_, _ = in(t, s, name, "x = 1")
 	}
@@ -347,7 +230,7 @@ func TestSessionsMakeRoomForNewerOnes(t *testing.T) {
 			t.Errorf("%+v", r)
 		}
 	}
-	none := open(t, func(o *sandbox.Options) { o.Sessions = -1 })
+	none := open(t, driver, func(o *sandbox.Options) { o.Sessions = -1 })
 	stopped(t, none, sandbox.Job{User: "u", Code: "1", Session: &sandbox.Session{Name: "a"}}, sandbox.Invalid, "session")
 	for _, name := range []string{"", "a b", "я", "../x", strings.Repeat("a", 65)} {
 		stopped(t, s, sandbox.Job{User: "u", Code: "1", Session: &sandbox.Session{Name: name}}, sandbox.Invalid, "session")
@@ -356,10 +239,15 @@ func TestSessionsMakeRoomForNewerOnes(t *testing.T) {
 
 func TestAServerThatEndsLeavesNoSession(t *testing.T) {
 	t.Parallel()
+	eachDriver(t, aServerThatEndsLeavesNoSession)
+}
+
+func aServerThatEndsLeavesNoSession(t *testing.T, driver func(*sandbox.Options)) {
+	t.Helper()
 	root := t.TempDir()
-	s, dir := openIn(t, root, nil)
+	s, dir := openIn(t, root, driver)
 	_, _ = in(t, s, "a", "x = 1")
-	beside, _ := openIn(t, root, nil)
+	beside, _ := openIn(t, root, driver)
 	r, _ := in(t, beside, "a", "'x' in globals()")
 	wantState(t, r, "False", sandbox.Lost, sandbox.LostElsewhere)
 	s.Close()
@@ -367,7 +255,7 @@ func TestAServerThatEndsLeavesNoSession(t *testing.T) {
 	if left, err := filepath.Glob(filepath.Join(dir, "runs", "*")); err != nil || len(left) > 0 {
 		t.Errorf("left: %q %v", left, err)
 	}
-	again, _ := openIn(t, root, nil)
+	again, _ := openIn(t, root, driver)
 	r, _ = in(t, again, "a", "'x' in globals()")
 	wantState(t, r, "False", sandbox.Lost, sandbox.LostRestarted)
 	if err := again.RemoveHome("u"); err != nil {
@@ -377,223 +265,5 @@ func TestAServerThatEndsLeavesNoSession(t *testing.T) {
 	wantState(t, r, "False", sandbox.Fresh, "")
 	if info, err := os.Stat(filepath.Join(dir, "sessions")); err != nil || info.Mode().Perm() != 0o700 {
 		t.Errorf("%v %v", info, err)
-	}
-}
-
-// Attack: threads and children that work between calls, handle the signal that
-// continues a process and have timers send it, and bombs of them. Expectation:
-// nothing goes on while a session is idle; bombs meet their limit.
-func TestNothingGoesOnBetweenCalls(t *testing.T) {
-	t.Parallel()
-	s := open(t, nil)
-	const background = `
-import ctypes, os, signal, threading, time
-beat = os.open('beat', os.O_CREAT | os.O_WRONLY)
-def work():
-    while True:
-        os.pwrite(beat, b'%020d' % time.monotonic_ns(), 0)
-        time.sleep(0.001)
-def wake():
-    libc = ctypes.CDLL(None)
-    for clock in (0, 1, 7):
-        event, timer = (ctypes.c_int * 16)(0, 0, signal.SIGCONT, 0), ctypes.c_void_p()
-        if libc.timer_create(clock, ctypes.byref(event), ctypes.byref(timer)) == 0:
-            libc.timer_settime(timer, 0, ctypes.byref((ctypes.c_long * 4)(0, 50000000, 0, 50000000)), None)
-    signal.setitimer(signal.ITIMER_REAL, 0.05, 0.05)
-for n in range(1, 32):
-    if n not in (9, 19):
-        signal.signal(n, HANDLER)
-for _ in range(3):
-    threading.Thread(target=work, daemon=True).start()
-if os.fork() == 0:
-    os.setsid()
-    wake()
-    work()
-wake()
-time.sleep(0.1)`
-	for _, handler := range []string{"lambda *_: None", "signal.SIG_IGN"} {
-		idle(t, s, strings.Replace(background, "HANDLER", handler, 1))
-	}
-	r, _ := in(t, s, "bomb", "import os, time\nn = 0\ntry:\n  while True:\n    if os.fork() == 0: time.sleep(60)\n    n += 1\nexcept OSError: pass\nn")
-	if r.State.Word != sandbox.Fresh || r.Value == "" || len(r.Value) > 2 {
-		t.Errorf("a bomb of processes: %+v", r)
-	}
-	if r, _ = in(t, s, "bomb", "import threading\nthreading.Thread(target=print).start()"); !strings.Contains(r.Stderr.Text, "can't start new thread") {
-		t.Errorf("after the bomb: %+v", r)
-	}
-}
-
-// idle begins a session that keeps writing its beat, and checks that none is
-// written while nobody calls.
-func idle(t *testing.T, s *sandbox.Sandbox, background string) {
-	t.Helper()
-	_, _ = in(t, s, "a", background, func(j *sandbox.Job) { j.Session.Reset = true })
-	beat := func() string {
-		raw, err := s.ReadFile("u", "beat", 100)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return string(raw)
-	}
-	// A call elsewhere is time in which a moving beat would move.
-	_, _ = in(t, s, "b", "import time\ntime.sleep(0.1)")
-	first := beat()
-	_, _ = in(t, s, "b", "import time\ntime.sleep(0.3)")
-	if then := beat(); then != first {
-		t.Errorf("a session works while it is idle: %s, then %s", first, then)
-	}
-	r, _ := in(t, s, "a", "time.sleep(0.1)\nopen('beat').read() != '"+first+"'")
-	wantState(t, r, "True", sandbox.Kept, "")
-}
-
-// TestASessionThatIsContinuedEnds: a process that somebody continues between
-// calls is found within seconds, also one whose first thread is gone.
-func TestASessionThatIsContinuedEnds(t *testing.T) {
-	t.Parallel()
-	s := open(t, nil)
-	name := fmt.Sprintf("awake%d", os.Getpid()) // at most 15 bytes
-	code := `
-import ctypes, os, threading, time
-x = 1
-if os.fork() == 0:
-    open('/proc/self/comm', 'w').write('` + name + `')
-    threading.Thread(target=time.sleep, args=(60,)).start()
-    open('begun', 'w').close()
-    ctypes.CDLL(None).pthread_exit(None)
-while not os.path.exists('begun'): pass`
-	_, _ = in(t, s, "a", code)
-	pid := 0
-	names, err := filepath.Glob("/proc/[0-9]*/comm")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, file := range names {
-		if raw, err := os.ReadFile(file); err == nil && string(raw) == name+"\n" {
-			pid, _ = strconv.Atoi(filepath.Base(filepath.Dir(file)))
-		}
-	}
-	if pid == 0 {
-		t.Fatal("it is not there")
-	}
-	for range 100 {
-		if _, lives := s.Session("u", "a"); !lives {
-			break
-		}
-		_ = syscall.Kill(pid, syscall.SIGCONT) // it may have ended by now
-		_, _ = in(t, s, "b", "import time\ntime.sleep(0.1)")
-	}
-	r, _ := in(t, s, "a", "'x' in globals()")
-	wantState(t, r, "False", sandbox.Lost, sandbox.LostAwake)
-	r, _ = in(t, s, "b", "1")
-	wantState(t, r, "1", sandbox.Kept, "")
-}
-
-// Attack: the code writes answers of its own, before, beside and after the
-// interpreter's. Expectation: what was not asked for ends the session, and
-// nothing is taken for the answer to a later question.
-func TestForgedAnswersEndTheSession(t *testing.T) {
-	t.Parallel()
-	s := open(t, func(o *sandbox.Options) { o.SessionsPerUser = 20; o.Sessions = 20 })
-	for name, code := range map[string]string{
-		"nonsense":      "import os\nos.write(5, b'x' * 100)",
-		"old.ticket":    "import os\nos.write(5, b'\\0' * 16 + b'\\0' + (3).to_bytes(4, 'big') + b'bad')",
-		"without.end":   "import os\nwhile True: os.write(5, b'x' * 65536)",
-		"long.value":    "import os, sys\nos.write(5, sys._getframe(2).f_locals['ticket'] + b'\\0' + b'\\xff' * 4)",
-		"closed.answer": "import os\nos.close(5)",
-	} {
-		_, _ = in(t, s, name, "x = 1")
-		r, _ := in(t, s, name, code, func(j *sandbox.Job) { j.Timeout = 5 * time.Second })
-		if r.State.Word != sandbox.Lost || r.Value != "" || !r.State.Ends.IsZero() {
-			t.Errorf("%s: %+v", name, r)
-		}
-		r, _ = in(t, s, name, "'x' in globals()")
-		if r.Value != "False" || r.State.Word != sandbox.Lost {
-			t.Errorf("after %s: %+v", name, r)
-		}
-	}
-	// In its own name the code may say what it likes, once.
-	forge := "import os, sys\nticket = sys._getframe(2).f_locals['ticket']\nos.write(5, ticket + b'\\0' + (3).to_bytes(4, 'big') + b'\"q\"')"
-	r, _ := in(t, s, "early", forge+"\nimport time\ntime.sleep(0.5)\n'late'")
-	wantState(t, r, `"q"`, sandbox.Fresh, "")
-	if r, _ = in(t, s, "early", "'own'"); r.Value == "'late'" {
-		t.Errorf("a late answer passes for another's: %+v", r)
-	}
-	// The interpreter itself can be bent; what comes of it stays bounded.
-	r, _ = in(t, s, "bent", "import builtins\nbuiltins.repr = lambda v: 'y' * (1 << 22)\nprint('x' * 200000)\n1")
-	if r.State.Word != sandbox.Fresh || len(r.Value) > 16<<10 || !r.ValueCut || !r.Stdout.Truncated || len(r.Stdout.Text) > 70<<10 {
-		t.Errorf("%d %v %d", len(r.Value), r.ValueCut, len(r.Stdout.Text))
-	}
-	// A child that comes out of the code answers nothing and takes no code.
-	r, _ = in(t, s, "child", "import os\nname = 'child' if os.fork() == 0 else 'parent'\nname")
-	wantState(t, r, "'parent'", sandbox.Fresh, "")
-	for range 5 {
-		r, _ = in(t, s, "child", "name")
-		wantState(t, r, "'parent'", sandbox.Kept, "")
-	}
-}
-
-func TestCallsOfASessionComeOneByOne(t *testing.T) {
-	t.Parallel()
-	s := open(t, nil)
-	_, _ = in(t, s, "a", "n = 0")
-	var all sync.WaitGroup
-	for i := range 5 {
-		all.Go(func() {
-			job := sandbox.Job{User: "u", Code: fmt.Sprintf("m = n\nimport time\ntime.sleep(0.01)\nprint(%d)\nn = m + 1", i), Session: &sandbox.Session{Name: "a"}}
-			r, err := s.Run(t.Context(), job)
-			if err != nil || r.Stdout.Text != fmt.Sprintf("%d\n", i) {
-				t.Errorf("%+v %v", r, err)
-			}
-		})
-	}
-	all.Wait()
-	r, _ := in(t, s, "a", "n")
-	wantState(t, r, "5", sandbox.Kept, "")
-	// One at work and four that wait are all there may be.
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	refused := make(chan error, 6)
-	for range 6 {
-		all.Go(func() {
-			_, err := s.Run(ctx, sandbox.Job{User: "u", Code: "import time\ntime.sleep(60)", Session: &sandbox.Session{Name: "a"}})
-			refused <- err
-		})
-	}
-	var stop *sandbox.Stop
-	if err := <-refused; !errors.As(err, &stop) || stop.Reason != sandbox.Busy {
-		t.Errorf("the sixth: %v", err)
-	}
-	cancel()
-	all.Wait()
-	for range 5 {
-		if err := <-refused; !errors.Is(err, context.Canceled) {
-			t.Errorf("one that was given up: %v", err)
-		}
-	}
-}
-
-// TestAProcessThatLeavesOnItsOwnIsMissed: a thread ends the process once the
-// call that it was started in has its answer.
-func TestAProcessThatLeavesOnItsOwnIsMissed(t *testing.T) {
-	t.Parallel()
-	s := open(t, nil)
-	for range 3 {
-		_, _ = in(t, s, "a", "import os, sys, threading\nmain = threading.get_ident()\nx = 1")
-		_, _ = in(t, s, "a", `
-def leave():
-    while sys._current_frames()[main].f_code.co_name != 'take': pass
-    os._exit(0)
-threading.Thread(target=leave).start()`)
-		var r *sandbox.Result
-		for range 100 { // it may be held up for some calls more
-			if r, _ = in(t, s, "a", "'x' in globals()"); r.State.Word != sandbox.Kept {
-				break
-			}
-			wantState(t, r, "True", sandbox.Kept, "")
-		}
-		if r.State.Word != sandbox.Lost || r.State.Reason != sandbox.LostExited || r.Value == "True" {
-			t.Fatalf("%+v", r)
-		}
-		_, _ = in(t, s, "a", "import os\nos._exit(0)")
 	}
 }
