@@ -51,6 +51,9 @@ func (p *process) held(home *os.Root, pids []int) int64 {
 		if err != nil {
 			continue // it ended
 		}
+		if p.s.driver == Runsc {
+			threads = threads[:1] // gVisor's own, which share; the program's are in its memory
+		}
 		seen := false // the memory is the same for all
 		for _, thread := range threads {
 			folder := "/proc/" + strconv.Itoa(pid) + "/task/" + thread.Name()
