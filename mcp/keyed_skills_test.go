@@ -166,8 +166,13 @@ func TestSkillsKeepToTheRateOfAKey(t *testing.T) {
 			limited := func(caller coworker.Caller) bool {
 				return strings.Contains(string(e.keyed(t, d, caller, row.method, row.header, row.params).body), `"code":"RATE_LIMITED"`)
 			}
-			if limited(slow) || limited(slow) || !limited(slow) || limited(who) {
-				t.Errorf("%s, %s: the rate does not hold", e, name)
+			for n, want := range []bool{false, false, true} {
+				if got := limited(slow); got != want {
+					t.Errorf("%s, %s: call %d is limited: %t", e, name, n+1, got)
+				}
+			}
+			if limited(who) {
+				t.Errorf("%s, %s: another key is limited", e, name)
 			}
 		}
 	}
