@@ -137,8 +137,14 @@ func (t *teller) host(in io.Reader, status *Status) error {
 		_ = feed.Close()
 	}()
 	err = run(&c, status)
-	// Whoever is left holds the streams open.
-	_ = syscall.Kill(-1, syscall.SIGKILL)
+	// Whoever is left holds the streams open. In gVisor one that is being born can
+	// miss the signal; it is there when its parent has been buried.
+	for {
+		_ = syscall.Kill(-1, syscall.SIGKILL)
+		if _, gone := syscall.Wait4(-1, nil, 0, nil); gone != nil && gone != syscall.EINTR {
+			break
+		}
+	}
 	if err == nil {
 		heard.Wait()
 	}
