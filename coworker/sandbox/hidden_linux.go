@@ -37,14 +37,21 @@ func (p *process) hides(thread string, err error) bool {
 // astray tells whether a local socket of the run is in nobody's hands: it was
 // sent to another one that nobody has taken it out of, and may carry descriptors
 // that no table tells of. A socket is held against the run when it was found so
-// before; what the way out has open is not seen where the server is no root.
+// before. What the first process has open for the way out is not seen where the
+// server is no root.
 func (p *process) astray() bool {
 	if p.s.driver == Runsc || p.way != nil && os.Geteuid() != 0 {
 		return false
 	}
 	lost := map[string]bool{}
 	for line := range bytes.Lines(p.sockets()) {
-		if fields := bytes.Fields(line); len(fields) >= 7 && fields[6][0] != '0' && fields[6][0] != 'I' {
+		fields := bytes.Fields(line)
+		if len(fields) < 7 {
+			continue
+		}
+		inode, err := strconv.ParseUint(string(fields[6]), 10, 64)
+		// The head of the list is no number, and what waits to be accepted has none.
+		if err == nil && inode != 0 && (p.way == nil || !p.way.taken.has(inode)) {
 			lost["socket:["+string(fields[6])+"]"] = true
 		}
 	}

@@ -210,6 +210,30 @@ func TestTheOnlyWayOutIsTheProxy(t *testing.T) {
 	}
 }
 
+// TestConnectionsOfTheWayOutMayStay keeps some open for many looks at the run:
+// their other ends are the server's, and are not what nobody holds.
+func TestConnectionsOfTheWayOutMayStay(t *testing.T) {
+	t.Parallel()
+	s := open(t, nil)
+	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok") })}
+	t.Cleanup(func() { _ = server.Close() })
+	code := `
+import http.client, time
+many = [http.client.HTTPConnection('127.0.0.1', 3128) for _ in range(5)]
+def ask(c):
+    c.request('GET', 'http://allowed.example/')
+    return c.getresponse().read()
+said = [ask(c) for c in many]
+time.sleep(2)
+said + [ask(c) for c in many] == [b'ok'] * 10`
+	for _, session := range []*sandbox.Session{nil, {Name: "kept"}} {
+		r, err := s.Run(t.Context(), sandbox.Job{User: "u", Session: session, Code: code, Serve: func(l net.Listener) { _ = server.Serve(l) }})
+		if err != nil || r.Value != "True" {
+			t.Errorf("session %v: %+v %v", session, r, err)
+		}
+	}
+}
+
 // TestWhatRunsCanBeSeen looks from outside while a run waits.
 func TestWhatRunsCanBeSeen(t *testing.T) {
 	t.Parallel()
