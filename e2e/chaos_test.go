@@ -320,7 +320,7 @@ func (c *chaos) behead(s *program.Server, python bool) {
 func (c *chaos) clean(n int64) {
 	c.t.Helper()
 	for id := range c.runs {
-		for _, pattern := range []string{filepath.Join(c.o.DataDir, "sandbox", "runs", id), "/sys/fs/cgroup/innerloop/" + id, "/sys/fs/cgroup/*/innerloop/" + id, "/sys/fs/cgroup/*/*/innerloop/" + id} {
+		for _, pattern := range []string{filepath.Join(c.o.DataDir, "sandbox", "runs", id), "/sys/fs/cgroup/innerloop/" + id + "*", "/sys/fs/cgroup/*/innerloop/" + id + "*", "/sys/fs/cgroup/*/*/innerloop/" + id + "*"} {
 			if left, err := filepath.Glob(pattern); err != nil || len(left) > 0 {
 				c.t.Errorf("round %d: left: %q %v", n, left, err)
 			}

@@ -92,7 +92,19 @@ type group struct {
 	locks   []*os.File // held until it is removed, so that no sweep takes it for a leftover
 }
 
-// make makes the group of a run. Without control groups it is empty, and does
+// claim makes the group of a run. A sweep of another server may take a new one
+// before it is locked, and may be about to remove what has its name: the next
+// try has a name of its own.
+func (g groups) claim(id string, bytes, tasks int64) (made group, err error) {
+	for _, name := range []string{id, id + "-2", id + "-3"} {
+		if made, err = g.make(name, bytes, tasks); err == nil {
+			break
+		}
+	}
+	return made, err
+}
+
+// make makes a group. Without control groups it is empty, and does
 // nothing.
 func (g groups) make(id string, bytes, tasks int64) (group, error) {
 	made := group{version: g.version}

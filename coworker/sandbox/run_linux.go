@@ -171,14 +171,7 @@ func (s *Sandbox) start(uid int, job Job) (_ *process, err error) {
 			return nil, fmt.Errorf("make the way out of a run: %w", err)
 		}
 	}
-	// A sweep of another server may take the new group before it is locked.
-	for range 3 {
-		p.group, err = s.groups.make(p.id, s.most(), s.tasks())
-		if err == nil {
-			break
-		}
-	}
-	if err != nil {
+	if p.group, err = s.groups.claim(p.id, s.most(), s.tasks()); err != nil {
 		return nil, err
 	}
 	p.stdout = &capture{limits: &s.limits, over: func() { p.stop(s.tooMuch()) }}
