@@ -102,7 +102,7 @@ func (b *bench) run(ctx context.Context, rounds int) ([]figure, error) {
 		}
 	}
 	if there, err := filepath.Glob(filepath.Join(b.data, fmt.Sprintf("scale-%d.db", million))); b.data != "" && err == nil && len(there) == 1 {
-		if err := b.scale(ctx, key, scratch, b.data, million, 2); err != nil {
+		if err := b.scale(ctx, key, scratch, b.data, million, 7); err != nil {
 			return nil, err
 		}
 	} else {

@@ -153,6 +153,7 @@ func together(ctx context.Context, start func(context.Context) error) error {
 
 // sandboxMemory looks at the processes of a run until it has ended.
 func (b *bench) sandboxMemory(ctx context.Context, stays func(context.Context) error) error {
+	before := residentBelow(os.Getpid()) // a database of ours, say
 	ended := make(chan error, 1)
 	go func() { ended <- stays(ctx) }()
 	var most float64
@@ -165,7 +166,7 @@ func (b *bench) sandboxMemory(ctx context.Context, stays func(context.Context) e
 			b.record.add("sandbox_rss_mb", "resident memory of one run: its first process and Python, MiB", most)
 			return err
 		case <-time.After(5 * time.Millisecond):
-			most = max(most, residentBelow(os.Getpid()))
+			most = max(most, residentBelow(os.Getpid())-before)
 		}
 	}
 }
