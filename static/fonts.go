@@ -15,7 +15,7 @@ import (
 var fonts embed.FS
 
 // A face is one file and the characters for which a browser fetches it.
-type face struct{ file, family, style, weights, characters string }
+type face struct{ file, family, style, weight, characters string }
 
 // The characters are those that tools/fonts/fonts.sh cuts.
 const (
@@ -49,7 +49,7 @@ func fontRules(find func(file string) (url string, ok bool)) string {
 		if !ok {
 			continue
 		}
-		css.WriteString(`@font-face{font-family:"` + f.family + `";font-style:` + f.style + `;font-weight:400 600;font-display:optional;src:url("` +
+		css.WriteString(`@font-face{font-family:"` + f.family + `";font-style:` + f.style + `;font-weight:` + f.weight + `;font-display:optional;src:url("` +
 			path.Base(url) + `") format("woff2");unicode-range:` + f.characters + "}\n")
 	}
 	return css.String()

@@ -116,6 +116,16 @@ func TestFacesHoldWhatTheSheetSays(t *testing.T) {
 			t.Errorf("%s is cut otherwise than the sheet says", name)
 		}
 	}
+	files := regexp.MustCompile(`(?m)^cut \S+ \S+ (\S+) "\$\w+" ([0-9:]+)$`).FindAllStringSubmatch(string(script), -1)
+	if n := strings.Count(rules, "@font-face"); n == 0 || len(files) != n {
+		t.Errorf("%d files are cut for %d rules", len(files), n)
+	}
+	for _, f := range files {
+		weights := "font-weight:" + strings.ReplaceAll(f[2], ":", " ") + ";"
+		if !regexp.MustCompile(weights + `[^}]*url\("` + f[1] + `\.woff2"\)`).MatchString(rules) {
+			t.Errorf("%s is not named with %s", f[1], weights)
+		}
+	}
 }
 
 // A face that came after the first paint would move lines that are being read.
