@@ -117,8 +117,10 @@ func (s *Skill) readMain(text []byte) error {
 	if len(text) > promptMax || !utf8.Valid(text) || bytes.ContainsRune(text, 0) {
 		return wrong(Main, "must be UTF-8 of at most 100 KiB")
 	}
-	front, body, ok := strings.Cut(strings.TrimPrefix(string(text), "---\n"), "\n---\n")
-	if !ok || !strings.HasPrefix(string(text), "---\n") || len(front) > frontMax {
+	// Lines may end as Windows ends them; what is served stays as it came.
+	front, opens := strings.CutPrefix(strings.ReplaceAll(string(text), "\r\n", "\n"), "---\n")
+	front, body, closes := strings.Cut(front, "\n---\n")
+	if !opens || !closes || len(front) > frontMax {
 		return wrong(Main, "must begin with front matter of at most 16 KiB between two lines of ---")
 	}
 	if strings.TrimSpace(body) == "" {

@@ -48,6 +48,29 @@ func TestAFolderIsReadWhole(t *testing.T) {
 	}
 }
 
+// What is served and hashed is what was put in, also where an editor of Windows
+// wrote it; only who reads the front matter takes its lines for lines.
+func TestLinesMayEndAsWindowsEndsThem(t *testing.T) {
+	t.Parallel()
+	for name, text := range map[string]string{
+		"all":                   "---\r\nname: month-end\r\ndescription: |\r\n  Two\r\n  lines.\r\nmetadata:\r\n  version: \"1\"\r\n---\r\n\r\n# Month end\r\n",
+		"the front matter only": "---\r\nname: month-end\r\ndescription: |\r\n  Two\r\n  lines.\r\nmetadata:\r\n  version: \"1\"\r\n---\r\n# Month end\n",
+		"one":                   "---\r\nname: month-end\ndescription: |\n  Two\n  lines.\nmetadata:\n  version: \"1\"\n---\n# Month end\n",
+	} {
+		s, err := ReadFolder(folder(func(f fstest.MapFS) { f["SKILL.md"].Data = []byte(text) }), "month-end")
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if s.Description != "Two\nlines.\n" || string(s.Front) != `{"description":"Two\nlines.\n","metadata":{"version":"1"},"name":"month-end"}` {
+			t.Errorf("%s: %q %s", name, s.Description, s.Front)
+		}
+		if f := s.Files[0]; f.Path != Main || string(f.Content) != text || f.Sum != sha256.Sum256([]byte(text)) {
+			t.Errorf("%s: %s %q", name, f.Path, f.Content)
+		}
+	}
+}
+
 func TestHostileFoldersAreRefused(t *testing.T) {
 	t.Parallel()
 	main := func(text string) func(fstest.MapFS) {
@@ -68,6 +91,8 @@ func TestHostileFoldersAreRefused(t *testing.T) {
 		"no SKILL.md":           {"", "SKILL.md", func(f fstest.MapFS) { delete(f, "SKILL.md") }},
 		"no front matter":       {"", "SKILL.md", main("# Month end")},
 		"an open front matter":  {"", "SKILL.md", main("---\nname: month-end\n")},
+		"lines of a lone CR":    {"", "SKILL.md", main(strings.ReplaceAll(prompt, "\n", "\r"))},
+		"a CR in a description": {"", "description", main("---\r\nname: month-end\r\ndescription: \"a\\rb\"\r\n---\r\nbody")},
 		"no body":               {"", "SKILL.md", main("---\nname: month-end\ndescription: d\n---\n \n")},
 		"no text":               {"", "SKILL.md", main("---\nname: month-end\ndescription: d\n---\n\xff")},
 		"only comments":         {"", "SKILL.md", main("---\n# name: month-end\n---\nbody")},
