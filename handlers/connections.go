@@ -230,23 +230,20 @@ func (s *Server) changeSettings(ctx context.Context, c *fiber.Ctx, who coworker.
 	if err != nil {
 		return err
 	}
-	settings, err := s.keeper.Settings(ctx, who)
-	if err != nil {
-		return err
-	}
-	changed := false
-	for name, into := range map[string]*bool{"must_confirm": &settings.MustConfirm, "broker_only": &settings.BrokerOnly, "all_when_unnamed": &settings.AllWhenUnnamed} {
+	var change connect.SettingsChange
+	for name, into := range map[string]**bool{"must_confirm": &change.MustConfirm, "broker_only": &change.BrokerOnly, "all_when_unnamed": &change.AllWhenUnnamed} {
 		if truth, given := body.truth(name); given {
-			*into, changed = truth, true
+			*into = &truth
 		}
 	}
-	if !changed {
+	if change == (connect.SettingsChange{}) {
 		body.refuse("body", "must name what is to change")
 	}
 	if err := body.fault(); err != nil {
 		return err
 	}
-	if err := s.keeper.SaveSettings(ctx, who, org, settings); err != nil {
+	settings, err := s.keeper.ChangeSettings(ctx, who, org, change)
+	if err != nil {
 		return err
 	}
 	return answer(c, fiber.StatusOK, settings)

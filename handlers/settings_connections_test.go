@@ -211,6 +211,18 @@ func TestSettingsRulesAndNetworks(t *testing.T) {
 			t.Errorf("%s: %s", id, box)
 		}
 	}
+	// The form changes what its reader did: not what it was shown with, which
+	// another admin may have changed since.
+	was := regexp.MustCompile(`name="was" value="([^"]*)"`).FindStringSubmatch(page.Body)
+	if was == nil || was[1] != "confirm all" {
+		t.Fatalf("%q", was)
+	}
+	a.did("/settings/rules", url.Values{"was": {"confirm all"}, "confirm": {"yes"}, "broker": {"yes"}, "all": {"yes"}}, "/settings?done=saved")
+	a.did("/settings/rules", url.Values{"was": {"confirm all"}, "all": {"yes"}}, "/settings?done=saved")
+	settings := o.get("/api/v1/organizations/"+string(o.org.Organization.ID)+"/settings", "Authorization", "Bearer "+o.org.Secret.Reveal())
+	if settings.Body != `{"must_confirm":false,"broker_only":true,"all_when_unnamed":true}` {
+		t.Error(settings.Body)
+	}
 	if r := a.send("/settings/networks", url.Values{"cidr": {"nonsense"}}); r.Status != 400 || !strings.Contains(r.Body, `id="cidr-fault"`) || !strings.Contains(r.Body, `value="nonsense"`) {
 		t.Errorf("a bad network: %d", r.Status)
 	}

@@ -3,6 +3,8 @@ package handlers
 import (
 	"net/netip"
 	"net/url"
+	"slices"
+	"strings"
 
 	"innerloop/coworker"
 	"innerloop/coworker/connect"
@@ -36,14 +38,22 @@ func (s *Server) showOrganization(d *desk, network string) error {
 	return s.sheet(d.Ctx, settings.OrganizationPage(v))
 }
 
-// saveRulesForm is POST /settings/rules.
+// saveRulesForm is POST /settings/rules: what the reader changed of the rules
+// that the form was shown with (was). What another admin changed meanwhile stays.
 func (s *Server) saveRulesForm(d *desk, values url.Values) error {
-	if err := only(values, []string{"confirm", "broker", "all"}); err != nil {
+	if err := only(values, []string{"was", "confirm", "broker", "all"}); err != nil {
 		return err
 	}
-	on := func(name string) bool { return values.Get(name) == "yes" }
-	err := s.keeper.SaveSettings(d.ctx, d.who, d.organization(), connect.Settings{MustConfirm: on("confirm"), BrokerOnly: on("broker"), AllWhenUnnamed: on("all")})
-	if err != nil {
+	was, shown := strings.Fields(values.Get("was")), values.Has("was")
+	become := func(name string) *bool {
+		on := values.Get(name) == "yes"
+		if shown && on == slices.Contains(was, name) {
+			return nil
+		}
+		return &on
+	}
+	change := connect.SettingsChange{MustConfirm: become("confirm"), BrokerOnly: become("broker"), AllWhenUnnamed: become("all")}
+	if _, err := s.keeper.ChangeSettings(d.ctx, d.who, d.organization(), change); err != nil {
 		return err
 	}
 	return d.onward(settings.Path, "saved")

@@ -282,21 +282,31 @@ func (c Coworker) RemoveNetwork(ctx context.Context, o coworker.OrganizationID, 
 }
 
 // Settings returns an organisation's; all off when it never saved any.
-func (c Coworker) Settings(ctx context.Context, o coworker.OrganizationID) (s connect.Settings, err error) {
-	_, err = first(c.s.read, ctx, `SELECT must_confirm, broker_only, all_when_unnamed FROM organization_settings WHERE organization_id = ?`, []any{string(o)},
+func (c Coworker) Settings(ctx context.Context, o coworker.OrganizationID) (connect.Settings, error) {
+	return settingsOf(ctx, c.s.read, o)
+}
+
+func settingsOf(ctx context.Context, q querier, o coworker.OrganizationID) (s connect.Settings, err error) {
+	_, err = first(q, ctx, `SELECT must_confirm, broker_only, all_when_unnamed FROM organization_settings WHERE organization_id = ?`, []any{string(o)},
 		&s.MustConfirm, &s.BrokerOnly, &s.AllWhenUnnamed)
 	return s, err
 }
 
-// SaveSettings replaces them.
-func (c Coworker) SaveSettings(ctx context.Context, o coworker.OrganizationID, s connect.Settings, a coworker.Audit) error {
-	return c.change(ctx, "save settings", a, func(tx *transaction) error {
+// ChangeSettings reads and writes them while no other change can.
+func (c Coworker) ChangeSettings(ctx context.Context, o coworker.OrganizationID, change connect.SettingsChange, a coworker.Audit) (s connect.Settings, err error) {
+	err = c.change(ctx, "change settings", a, func(tx *transaction) error {
 		if err := lockOrganization(ctx, tx, o); err != nil {
 			return err
 		}
-		_, err := tx.exec(ctx, `INSERT INTO organization_settings (organization_id, must_confirm, broker_only, all_when_unnamed) VALUES (?, ?, ?, ?)
+		before, err := settingsOf(ctx, tx, o)
+		if err != nil {
+			return err
+		}
+		s = change.Of(before)
+		_, err = tx.exec(ctx, `INSERT INTO organization_settings (organization_id, must_confirm, broker_only, all_when_unnamed) VALUES (?, ?, ?, ?)
 ON CONFLICT (organization_id) DO UPDATE SET must_confirm = excluded.must_confirm, broker_only = excluded.broker_only, all_when_unnamed = excluded.all_when_unnamed`,
 			string(o), s.MustConfirm, s.BrokerOnly, s.AllWhenUnnamed)
 		return err
 	})
+	return s, err
 }

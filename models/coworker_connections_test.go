@@ -330,11 +330,45 @@ func TestNetworksAndSettingsOfAnOrganisation(t *testing.T) {
 		if got, err := k.Settings(ctx, who); err != nil || got != (connect.Settings{}) {
 			t.Errorf("before: %+v %v", got, err)
 		}
-		if err := k.SaveSettings(ctx, who, acme.Organization.ID, want); err != nil {
-			t.Error(err)
+		if got, err := k.ChangeSettings(ctx, who, acme.Organization.ID, connect.SettingsChange{MustConfirm: new(true), AllWhenUnnamed: new(true)}); err != nil || got != want {
+			t.Errorf("%+v %v", got, err)
 		}
 		if got, err := k.Settings(ctx, who); err != nil || got != want {
 			t.Errorf("after: %+v %v", got, err)
+		}
+		want = connect.Settings{BrokerOnly: true, AllWhenUnnamed: true}
+		if got, err := k.ChangeSettings(ctx, who, acme.Organization.ID, connect.SettingsChange{MustConfirm: new(false), BrokerOnly: new(true)}); err != nil || got != want {
+			t.Errorf("%+v %v", got, err)
+		}
+		if _, err := k.ChangeSettings(ctx, coworker.Operator(), "organization_none", connect.SettingsChange{MustConfirm: new(true)}); faultOf(err) != coworker.NotFound {
+			t.Errorf("of nobody: %v", err)
+		}
+	})
+}
+
+// Admins who each change another rule at the same moment all get what they
+// wanted: none writes back what it read before the others.
+func TestRulesChangedAtTheSameTimeAllHold(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, w *world) {
+		b := newToolbox(t, w)
+		acme := b.found("Acme")
+		k := keeperOf(t, b, 1)
+		who := b.caller(acme.Secret)
+		for round := range 10 {
+			on := round%2 == 0
+			var all sync.WaitGroup
+			for _, change := range []connect.SettingsChange{{MustConfirm: &on}, {BrokerOnly: &on}, {AllWhenUnnamed: &on}} {
+				all.Go(func() {
+					if _, err := k.ChangeSettings(t.Context(), who, acme.Organization.ID, change); err != nil {
+						t.Error(err)
+					}
+				})
+			}
+			all.Wait()
+			want := connect.Settings{MustConfirm: on, BrokerOnly: on, AllWhenUnnamed: on}
+			if got, err := k.Settings(t.Context(), who); err != nil || got != want {
+				t.Fatalf("round %d: %+v %v", round, got, err)
+			}
 		}
 	})
 }

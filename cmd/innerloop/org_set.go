@@ -25,27 +25,24 @@ a change holds with the next call of any key.`,
 				if err != nil {
 					return nil, nil, err
 				}
-				rules, err := k.Settings(ctx, coworker.OperatorFor(id, ""))
-				if err != nil {
-					return nil, nil, err
-				}
-				changed := false
+				var change connect.SettingsChange
 				for _, rule := range []struct {
 					name, given string
-					into        *bool
-				}{{"must-confirm", *confirm, &rules.MustConfirm}, {"broker-only", *broker, &rules.BrokerOnly}, {"all-when-unnamed", *all, &rules.AllWhenUnnamed}} {
+					into        **bool
+				}{{"must-confirm", *confirm, &change.MustConfirm}, {"broker-only", *broker, &change.BrokerOnly}, {"all-when-unnamed", *all, &change.AllWhenUnnamed}} {
 					if !c.Flags().Changed(rule.name) {
 						continue
 					}
 					if rule.given != "on" && rule.given != "off" {
 						return nil, nil, misuse{errors.New("--" + rule.name + " must be on or off")}
 					}
-					*rule.into, changed = rule.given == "on", true
+					*rule.into = new(rule.given == "on")
 				}
-				if !changed {
+				if change == (connect.SettingsChange{}) {
 					return nil, nil, misuse{errors.New("org set needs --must-confirm, --broker-only or --all-when-unnamed")}
 				}
-				if err := k.SaveSettings(ctx, coworker.Operator(), id, rules); err != nil {
+				rules, err := k.ChangeSettings(ctx, coworker.Operator(), id, change)
+				if err != nil {
 					return nil, nil, err
 				}
 				facts := struct {

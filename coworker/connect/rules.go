@@ -68,14 +68,15 @@ func (k *Keeper) Settings(ctx context.Context, who coworker.Caller) (Settings, e
 	return k.store.Settings(ctx, who.Organization)
 }
 
-// SaveSettings changes them.
-func (k *Keeper) SaveSettings(ctx context.Context, who coworker.Caller, o coworker.OrganizationID, s Settings) error {
+// ChangeSettings changes those that the change names, and returns them all.
+func (k *Keeper) ChangeSettings(ctx context.Context, who coworker.Caller, o coworker.OrganizationID, change SettingsChange) (Settings, error) {
 	if err := who.Administers(o); err != nil {
-		return err
+		return Settings{}, err
 	}
 	a, err := k.coworker.Change(who, o, "organization.settings", string(o))
 	if err != nil {
-		return err
+		return Settings{}, err
 	}
-	return notFound(k.store.SaveSettings(ctx, o, s, a), "organization")
+	s, err := k.store.ChangeSettings(ctx, o, change, a)
+	return s, notFound(err, "organization")
 }

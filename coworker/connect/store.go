@@ -56,6 +56,20 @@ type Settings struct {
 	AllWhenUnnamed bool `json:"all_when_unnamed"`
 }
 
+// A SettingsChange is what becomes of an organisation's rules: those that are nil
+// stay as they are, whoever changes them at the same time.
+type SettingsChange struct{ MustConfirm, BrokerOnly, AllWhenUnnamed *bool }
+
+// Of returns the rules after the change.
+func (c SettingsChange) Of(s Settings) Settings {
+	for _, rule := range []struct{ to, of *bool }{{c.MustConfirm, &s.MustConfirm}, {c.BrokerOnly, &s.BrokerOnly}, {c.AllWhenUnnamed, &s.AllWhenUnnamed}} {
+		if rule.to != nil {
+			*rule.of = *rule.to
+		}
+	}
+	return s
+}
+
 // A Store keeps connections. Each method is one transaction, durable when it
 // returns nil, and safe for concurrent use. coworker.ErrNotFound and
 // ErrDuplicate mean what they say there.
@@ -92,5 +106,6 @@ type Store interface {
 	RemoveNetwork(ctx context.Context, o coworker.OrganizationID, n netip.Prefix, a coworker.Audit) error
 
 	Settings(ctx context.Context, o coworker.OrganizationID) (Settings, error)
-	SaveSettings(ctx context.Context, o coworker.OrganizationID, s Settings, a coworker.Audit) error
+	// ChangeSettings returns what they are after the change.
+	ChangeSettings(ctx context.Context, o coworker.OrganizationID, change SettingsChange, a coworker.Audit) (Settings, error)
 }

@@ -43,9 +43,7 @@ func TestWhatAnOrganizationLends(t *testing.T) {
 		"unnamed, all, by a narrow key":        {connect.Settings{AllWhenUnnamed: true}, narrow, nil, lentNone},
 		"unnamed, all, by a key for elsewhere": {connect.Settings{AllWhenUnnamed: true}, elsewhere, nil, lentNone},
 	} {
-		if err := w.keeper.SaveSettings(t.Context(), coworker.Operator(), w.acme.Organization.ID, row.rules); err != nil {
-			t.Fatal(err)
-		}
+		w.rules(row.rules)
 		if a := w.ran(row.who, repl.Request{Services: row.services, Code: lent}); *a.Result != row.want {
 			t.Errorf("%s: %s", name, *a.Result)
 		}
@@ -53,11 +51,18 @@ func TestWhatAnOrganizationLends(t *testing.T) {
 	w.refused(elsewhere, repl.Request{Services: named, Code: lent}, coworker.PermissionDenied)
 
 	// Where nothing is lent the broker still calls, and the proxy does not.
-	if err := w.keeper.SaveSettings(t.Context(), coworker.Operator(), w.acme.Organization.ID, connect.Settings{BrokerOnly: true}); err != nil {
-		t.Fatal(err)
-	}
+	w.rules(connect.Settings{BrokerOnly: true})
 	a := w.ran(full, repl.Request{Services: named, Code: "import coworker\ncoworker.call('wildberries', 'GET', '/ping', module='common')['data']['TS']"})
 	if *a.Result != "'now'" || !slices.Equal(w.asked, []string{"GET /ping " + planted}) {
 		t.Errorf("%+v %q", a, w.asked)
+	}
+}
+
+// rules makes an organisation's rules exactly these.
+func (w *world) rules(s connect.Settings) {
+	w.t.Helper()
+	change := connect.SettingsChange{MustConfirm: &s.MustConfirm, BrokerOnly: &s.BrokerOnly, AllWhenUnnamed: &s.AllWhenUnnamed}
+	if _, err := w.keeper.ChangeSettings(w.t.Context(), coworker.Operator(), w.acme.Organization.ID, change); err != nil {
+		w.t.Fatal(err)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"innerloop/coworker"
+	"innerloop/coworker/connect"
 	"innerloop/coworker/repl"
 	"innerloop/coworker/sandbox"
 )
@@ -111,12 +112,7 @@ func TestASessionHasWhatItBeganWith(t *testing.T) {
 	w.in(who, repl.Request{Code: has, Reset: true}, "", "lost", "reset") // nothing was named: /mnt/skills is not there
 	// A rule that takes credentials away holds for what is kept as well.
 	w.in(who, repl.Request{Code: "x = 1", Session: "b", Services: []string{"wildberries"}}, "", "fresh", "")
-	settings, err := w.keeper.Settings(t.Context(), who)
-	if err != nil {
-		t.Fatal(err)
-	}
-	settings.BrokerOnly = true
-	if err := w.keeper.SaveSettings(t.Context(), coworker.Operator(), o, settings); err != nil {
+	if _, err := w.keeper.ChangeSettings(t.Context(), coworker.Operator(), o, connect.SettingsChange{BrokerOnly: new(true)}); err != nil {
 		t.Fatal(err)
 	}
 	w.in(who, repl.Request{Code: gone + ", 'WILDBERRIES_API_KEY' in __import__('os').environ", Session: "b"}, "(False, False)", "lost", "credentials changed")

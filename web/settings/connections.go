@@ -1,5 +1,7 @@
 package settings
 
+import "strings"
+
 // Services is the page of all services with what is connected.
 type Services struct {
 	Frame
@@ -65,4 +67,18 @@ type Rules struct {
 	Confirm, Broker, All bool
 	Networks             []string
 	Network              string // as it was typed
+}
+
+// was names the rules that are on, for the form to tell what it changed.
+func (r Rules) was() string {
+	var on []string
+	for _, rule := range []struct {
+		name string
+		on   bool
+	}{{"confirm", r.Confirm}, {"broker", r.Broker}, {"all", r.All}} {
+		if rule.on {
+			on = append(on, rule.name)
+		}
+	}
+	return strings.Join(on, " ")
 }
