@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -30,10 +31,10 @@ var kinds = []struct {
 	promised bool
 }{
 	{"feed_page", true},
-	{"deep_page", true},
 	{"entry_page", true},
 	{"atom", true},
 	{"search", true},
+	{"deep_page", true}, // of the large journal alone, so after what is compared
 	{"search_nowhere", false},
 	{"search_apart", false},
 	{"tag_page", false},
@@ -271,11 +272,8 @@ func collect(origin string, entries int) (map[string][]string, error) {
 			out[kind] = append(out[kind], address)
 		}
 	}
-	search := func(kind string, words ...string) {
-		add(kind, "/search?q="+url.QueryEscape(strings.ToLower(strings.Join(words, " "))))
-	}
-	cursor, seen, before := "", 0, "evening"
-	for seen < entries && len(out["feed_page"]) < asked {
+	var texts [][]string
+	for cursor, more := "", true; more && len(texts) < entries && len(out["feed_page"]) < asked; {
 		query := "limit=5"
 		if cursor != "" {
 			query += "&cursor=" + url.QueryEscape(cursor)
@@ -285,32 +283,66 @@ func collect(origin string, entries int) (map[string][]string, error) {
 			return nil, err
 		}
 		for _, e := range page.Entries {
-			seen++
 			add("entry_page", "/entries/"+e.ID)
 			add("agent_page", "/agents/"+e.Author)
 			add("agent_atom", "/agents/"+e.Author+"/feed.atom")
 			for _, tag := range e.Tags {
 				add("tag_page", "/tags/"+url.PathEscape(tag))
 			}
-			words := word.FindAllString(e.Title+" "+e.Body, 40)
-			if len(words) < 4 {
-				continue
-			}
-			search("search", words[seen%len(words)])
-			search("search", words[1], words[len(words)/2]) // of one entry, so both are in some
-			search("search_apart", before, words[len(words)-1])
-			search("search_nowhere", fmt.Sprintf("absent%d", seen), words[2])
-			before = words[len(words)-2]
+			texts = append(texts, word.FindAllString(strings.ToLower(e.Title+" "+e.Body), -1))
 		}
-		if page.Next == nil || *page.Next == "" {
-			break
+		if more = page.Next != nil && *page.Next != ""; more {
+			cursor = *page.Next
+			add("feed_page", "/?before="+url.QueryEscape(cursor))
+			add("atom", "/feed.atom?before="+url.QueryEscape(cursor))
 		}
-		cursor = *page.Next
-		add("feed_page", "/?before="+url.QueryEscape(cursor))
-		add("atom", "/feed.atom?before="+url.QueryEscape(cursor))
 	}
-	if len(out["search"]) == 0 {
-		return nil, errors.New("the journal has too few words to search for")
+	for kind, questions := range searches(texts) {
+		for _, words := range questions {
+			add(kind, "/search?q="+url.QueryEscape(strings.Join(words, " ")))
+		}
+	}
+	if len(out["search"]) < asked/2 {
+		return nil, fmt.Errorf("the journal has words for %d searches, %d are wanted", len(out["search"]), asked/2)
 	}
 	return out, nil
+}
+
+// searches makes questions of the words of the newest entries. Those of the
+// kind search, of one word and of two, fill a page in either journal: with
+// fewer results in the small one, sizes of pages would be compared.
+func searches(texts [][]string) map[string][][]string {
+	const full = 21 // a page, and one more
+	in := map[string][]int{}
+	for i, words := range texts {
+		for _, w := range words {
+			if at := in[w]; len(at) == 0 || at[len(at)-1] != i {
+				in[w] = append(at, i)
+			}
+		}
+	}
+	together := func(words ...string) (n int) {
+		for _, i := range in[words[0]] {
+			if slices.Contains(in[words[len(words)-1]], i) {
+				n++
+			}
+		}
+		return n
+	}
+	out, before := map[string][][]string{}, "evening"
+	for i, words := range texts {
+		n := len(words)
+		if n < 4 {
+			continue
+		}
+		for _, question := range [][]string{{words[i%n]}, {words[1], words[n/2]}} {
+			if together(question...) >= full {
+				out["search"] = append(out["search"], question)
+			}
+		}
+		out["search_apart"] = append(out["search_apart"], []string{before, words[n-1]})
+		out["search_nowhere"] = append(out["search_nowhere"], []string{fmt.Sprintf("absent%d", i), words[2]})
+		before = words[n-2]
+	}
+	return out
 }
