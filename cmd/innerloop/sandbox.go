@@ -28,35 +28,39 @@ import (
 // sandboxDir is where homes and runs are kept.
 func sandboxDir(c Config) string { return filepath.Join(c.DataDir, "sandbox") }
 
-// repl makes what runs code, unless that is switched off.
-func (h *house) repl(ctx context.Context, c Config, engine *connect.Engine, keeper *connect.Keeper, files *memory.Memory, shelf *skills.Shelf, log *slog.Logger) (*repl.REPL, error) {
-	if c.Sandbox != "off" {
-		packages := c.SandboxPackages
-		if packages != "" {
-			var err error
-			if packages, err = filepath.Abs(packages); err != nil {
-				return nil, fmt.Errorf("find the packages of the sandbox: %w", err)
-			}
-			if info, err := os.Stat(packages); err != nil || !info.IsDir() {
-				return nil, errors.New("INNERLOOP_SANDBOX_PACKAGES must name a folder")
-			}
+// openSandbox tries whether code can run here; without a sandbox nothing does.
+func (h *house) openSandbox(ctx context.Context, c Config, log *slog.Logger) error {
+	if c.Sandbox == "off" {
+		return nil
+	}
+	packages := c.SandboxPackages
+	if packages != "" {
+		var err error
+		if packages, err = filepath.Abs(packages); err != nil {
+			return fmt.Errorf("find the packages of the sandbox: %w", err)
 		}
-		sessions := c.SandboxSessions
-		if sessions == 0 {
-			sessions = -1 // none
-		}
-		// Users of another database are unknown here, and their homes with them.
-		homes, err := h.store.Instance(ctx, instanceID())
-		if err != nil {
-			return nil, err
-		}
-		if h.cells, err = sandbox.New(ctx, sandbox.Options{
-			Driver: sandboxDriver(c), Dir: sandboxDir(c), Packages: packages, Homes: homes, Try: strings.Fields(repl.Packages), Slots: 2 * runtime.NumCPU(),
-			Sessions: sessions, SessionsPerUser: c.SandboxSessionsPerUser, Logger: log,
-		}); err != nil {
-			return nil, err
+		if info, err := os.Stat(packages); err != nil || !info.IsDir() {
+			return errors.New("INNERLOOP_SANDBOX_PACKAGES must name a folder")
 		}
 	}
+	sessions := c.SandboxSessions
+	if sessions == 0 {
+		sessions = -1 // none
+	}
+	// Users of another database are unknown here, and their homes with them.
+	homes, err := h.store.Instance(ctx, instanceID())
+	if err != nil {
+		return err
+	}
+	h.cells, err = sandbox.New(ctx, sandbox.Options{
+		Driver: sandboxDriver(c), Dir: sandboxDir(c), Packages: packages, Homes: homes, Try: strings.Fields(repl.Packages), Slots: 2 * runtime.NumCPU(),
+		Sessions: sessions, SessionsPerUser: c.SandboxSessionsPerUser, Logger: log,
+	})
+	return err
+}
+
+// repl makes what runs code, unless that is switched off.
+func (h *house) repl(engine *connect.Engine, keeper *connect.Keeper, files *memory.Memory, shelf *skills.Shelf, log *slog.Logger) (*repl.REPL, error) {
 	return repl.New(repl.Options{
 		Sandbox: h.cells, Coworker: h.toolbox, Engine: engine, Rules: keeper, Memory: files, Skills: shelf, Logger: log, Now: time.Now,
 		Roads: func(networks []netip.Prefix, own string) repl.Road { return h.ways.For(networks, own) },

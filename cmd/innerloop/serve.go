@@ -100,8 +100,11 @@ func (h *house) server(ctx context.Context, c Config, address string, log *slog.
 	if h.toolbox, err = h.coworker(c, origins.Info(), log); err != nil {
 		return nil, origins, err
 	}
+	// Both take most of a start, and neither needs the other.
+	tried := make(chan error, 1)
+	go func() { tried <- h.openSandbox(ctx, c, log) }()
 	services, err := loadCatalog(c)
-	if err != nil {
+	if err := errors.Join(err, <-tried); err != nil {
 		return nil, origins, err
 	}
 	files, err := h.memory(h.toolbox)
@@ -113,7 +116,7 @@ func (h *house) server(ctx context.Context, c Config, address string, log *slog.
 		return nil, origins, err
 	}
 	shelf := skills.New(h.store.Coworker(), h.toolbox, services)
-	if h.python, err = h.repl(ctx, c, engine, keeper, files, shelf, log); err != nil {
+	if h.python, err = h.repl(engine, keeper, files, shelf, log); err != nil {
 		return nil, origins, err
 	}
 	tools, err := mcp.New(mcp.Options{Journal: h.journal, Coworker: h.toolbox, Catalog: services, Engine: engine, Keeper: keeper, Memory: files, Skills: shelf, REPL: h.python, Origins: origins, ServerName: c.ServerName, Version: build(), Logger: log})

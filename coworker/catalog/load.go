@@ -8,8 +8,11 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"runtime"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
@@ -60,26 +63,35 @@ func read(systems ...fs.FS) (*Catalog, error) {
 	if err != nil {
 		return nil, err
 	}
-	catalog := &Catalog{services: map[string]*Service{}, passports: map[string][]byte{}}
-	var faults []error
+	var files []*source
 	for _, system := range systems {
 		names, err := fs.Glob(system, "*.yaml")
 		if err != nil {
 			return nil, fmt.Errorf("list service files: %w", err)
 		}
 		for _, name := range names {
-			text, err := readFile(system, name)
-			if err != nil {
-				faults = append(faults, fmt.Errorf("%s: %w", name, err))
-				continue
-			}
-			service, passport, err := parse(schema, name, text)
-			if err != nil {
-				faults = append(faults, err)
-				continue
-			}
-			catalog.services[service.ID], catalog.passports[service.ID] = service, passport
+			files = append(files, &source{system: system, name: name})
 		}
+	}
+	// Reading YAML is most of a start, so all cores do it.
+	var next atomic.Int64
+	var readers sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), len(files)) {
+		readers.Go(func() {
+			for at := next.Add(1); at <= int64(len(files)); at = next.Add(1) {
+				files[at-1].read(schema)
+			}
+		})
+	}
+	readers.Wait()
+	catalog := &Catalog{services: map[string]*Service{}, passports: map[string][]byte{}}
+	var faults []error
+	for _, f := range files {
+		if f.err != nil {
+			faults = append(faults, f.err)
+			continue
+		}
+		catalog.services[f.service.ID], catalog.passports[f.service.ID] = f.service, f.passport
 	}
 	if len(catalog.services) > ServiceLimit {
 		faults = append(faults, fmt.Errorf("the catalog holds more than %d services", ServiceLimit))
@@ -92,6 +104,24 @@ func read(systems ...fs.FS) (*Catalog, error) {
 	}
 	slices.Sort(catalog.ids)
 	return catalog, nil
+}
+
+// A source is one service file, and what reading it gave.
+type source struct {
+	system   fs.FS
+	name     string
+	service  *Service
+	passport []byte
+	err      error
+}
+
+func (f *source) read(schema *jsonschema.Schema) {
+	text, err := readFile(f.system, f.name)
+	if err != nil {
+		f.err = fmt.Errorf("%s: %w", f.name, err)
+		return
+	}
+	f.service, f.passport, f.err = parse(schema, f.name, text)
 }
 
 func readFile(system fs.FS, name string) ([]byte, error) {

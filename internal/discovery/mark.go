@@ -60,6 +60,7 @@ func drawIcon() ([]byte, error) {
 	const (
 		stroke = 1.8
 		dot    = 2.2
+		shades = 16              // from paper to ink
 		scale  = iconSize / 40.0 // the box of 32 with a margin of 4 on each side
 	)
 	paper, ink := color.RGBA{0xf8, 0xf8, 0xf5, 0xff}, color.RGBA{0x17, 0x65, 0x4f, 0xff}
@@ -70,19 +71,28 @@ func drawIcon() ([]byte, error) {
 	mix := func(a, b uint8, part float64) uint8 {
 		return uint8(math.Round(float64(a) + (float64(b)-float64(a))*part))
 	}
-	picture := image.NewRGBA(image.Rect(0, 0, iconSize, iconSize))
+	palette := make(color.Palette, shades)
+	for i := range palette {
+		part := float64(i) / (shades - 1)
+		palette[i] = color.RGBA{mix(paper.R, ink.R, part), mix(paper.G, ink.G, part), mix(paper.B, ink.B, part), 0xff}
+	}
+	picture := image.NewPaletted(image.Rect(0, 0, iconSize, iconSize), palette)
 	for py := range iconSize {
 		for px := range iconSize {
 			x, y := (float64(px)+.5-iconSize/2)/scale, (float64(py)+.5-iconSize/2)/scale
-			away := math.Hypot(x, y) - dot
+			middle := math.Hypot(x, y)
+			away := middle - dot
 			for _, a := range arcs {
-				away = min(away, a.distance(x, y)-stroke/2)
+				// No point of the arc is nearer than its whole circle.
+				if math.Abs(middle-a.radius)-stroke/2 < away {
+					away = min(away, a.distance(x, y)-stroke/2)
+				}
 			}
 			part := min(1, max(0, .5-away*scale))
-			picture.SetRGBA(px, py, color.RGBA{mix(paper.R, ink.R, part), mix(paper.G, ink.G, part), mix(paper.B, ink.B, part), 0xff})
+			picture.SetColorIndex(px, py, uint8(math.Round(part*(shades-1))))
 		}
 	}
 	var b bytes.Buffer
-	err := (&png.Encoder{CompressionLevel: png.BestCompression}).Encode(&b, picture)
+	err := png.Encode(&b, picture)
 	return b.Bytes(), err
 }
