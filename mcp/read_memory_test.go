@@ -79,6 +79,68 @@ func TestReadMemory(t *testing.T) {
 	}
 }
 
+// A content counts by what the answer holds of it: JSON needs six bytes for a
+// control character, two for a quote.
+func TestAnAnswerHoldsWhatItsBudgetSays(t *testing.T) {
+	t.Parallel()
+	c, d, who := openBoth(t)
+	const beside = 2 << 10 // what an answer says beside the contents
+	for path, content := range map[string]string{
+		"controls": strings.Repeat("\x01", memory.ManyData/6), "one more": strings.Repeat("\x01", memory.ManyData/6+1), "half": strings.Repeat("\"", memory.ManyData/4),
+		"plain": strings.Repeat("<ю>", memory.ManyData/4), "page": strings.Repeat("\x01", memory.ReadMax/6), "one byte": "x", "larger": strings.Repeat("\x01", memory.ReadMax/6+1),
+		"separators": strings.Repeat("\u2028", memory.ReadMax/6+1), "binary": "\x00" + strings.Repeat("x", memory.ReadMax/4*3),
+	} {
+		if _, _, err := c.Memory().Put(t.Context(), who, path, []byte(content), memory.Condition{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	many := func(paths ...string) (text string, told []string) {
+		t.Helper()
+		arguments, err := json.Marshal(map[string]any{"mode": "read_many", "paths": paths})
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, _ = eras[0].reads(t, d, who, string(arguments))
+		var answer struct {
+			Items []struct {
+				Path  string
+				Error *coworker.Contract
+			}
+		}
+		if err := json.Unmarshal([]byte(text), &answer); err != nil {
+			t.Fatal(err)
+		}
+		for _, item := range answer.Items {
+			if item.Error == nil {
+				told = append(told, item.Path)
+			} else if item.Error.Code != string(coworker.ResponseTooLarge) {
+				t.Errorf("%s: %+v", item.Path, item.Error)
+			}
+		}
+		return text, told
+	}
+	for _, row := range []struct{ paths, told []string }{
+		{[]string{"controls", "half"}, []string{"controls"}},
+		{[]string{"half", "half", "half", "controls"}, []string{"half", "half"}},
+		{[]string{"half", "controls", "one byte"}, []string{"half", "one byte"}},
+		{[]string{"one more", "plain"}, []string{"plain"}},
+	} {
+		if text, told := many(row.paths...); !slices.Equal(told, row.told) || len(text) > memory.ManyData+beside {
+			t.Errorf("%q: %q in %d bytes", row.paths, told, len(text))
+		}
+	}
+	for path, fits := range map[string]bool{"page": true, "larger": false, "separators": false, "binary": false} {
+		arguments := `{"mode":"read","path":"` + path + `"}`
+		text, failed := eras[0].reads(t, d, who, arguments)
+		if failed == fits || failed != strings.Contains(text, `"RESPONSE_TOO_LARGE"`) || len(text) > memory.ReadMax+beside {
+			t.Errorf("%s: %v in %d bytes", path, failed, len(text))
+		}
+	}
+	if text, _ := eras[0].reads(t, d, who, `{"mode":"read","path":"larger"}`); !strings.Contains(text, fmt.Sprintf(`"details":{"original_bytes":%d,"limit":%d}`, memory.ReadMax/6*6+6, memory.ReadMax)) {
+		t.Error(text)
+	}
+}
+
 func TestReadMemoryRefusesInWordsThatHelp(t *testing.T) {
 	t.Parallel()
 	_, d, who := openBoth(t)

@@ -19,8 +19,8 @@ const (
 	BytesMax = 256 << 20 // of all files of a user
 	FilesMax = 20_000    // of a user
 	ManyMax  = 50        // files read at once
-	ManyData = 256 << 10 // bytes of all that is read at once, as it is written
-	ReadMax  = 1 << 20   // bytes of one file read into an answer, as they are written
+	ManyData = 256 << 10 // bytes of all contents read at once, as JSON writes them
+	ReadMax  = 1 << 20   // bytes of one content read into an answer, as JSON writes it
 	nameMax  = 100       // code points searched for
 )
 
@@ -226,7 +226,8 @@ func (m *Memory) Read(ctx context.Context, who coworker.Caller, path string) (Fi
 	return f, content, m.missing(ctx, who, path, err, true)
 }
 
-// tooLarge are the details of a file that cannot be passed on.
+// tooLarge are the details of a file that cannot be passed on. Where it is for
+// an answer, its bytes are those that it takes there.
 type tooLarge struct {
 	Original int64 `json:"original_bytes"`
 	Limit    int64 `json:"limit"`

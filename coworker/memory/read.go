@@ -3,6 +3,7 @@ package memory
 import (
 	"context"
 	"encoding/base64"
+	"encoding/json"
 	"errors"
 
 	"innerloop/coworker"
@@ -26,6 +27,26 @@ func contents(f File, content []byte) Contents {
 	return c
 }
 
+// written counts the bytes of a content in an answer, which JSON makes up to six
+// times as many as in the file. Doors write it without the escapes for HTML.
+func written(content string) int {
+	var n counter
+	e := json.NewEncoder(&n)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(content); err != nil {
+		panic(err) // a string always encodes
+	}
+	return int(n) - len("\"\"\n")
+}
+
+// A counter is written to and keeps how much it was.
+type counter int
+
+func (c *counter) Write(p []byte) (int, error) {
+	*c += counter(len(p))
+	return len(p), nil
+}
+
 // ReadOne reads a file for an answer; one that would fill it is refused.
 func (m *Memory) ReadOne(ctx context.Context, who coworker.Caller, path string) (Contents, error) {
 	f, content, err := m.Read(ctx, who, path)
@@ -33,11 +54,11 @@ func (m *Memory) ReadOne(ctx context.Context, who coworker.Caller, path string) 
 		return Contents{}, err
 	}
 	c := contents(f, content)
-	if len(c.Content) > ReadMax {
+	if n := written(c.Content); n > ReadMax {
 		return Contents{}, &coworker.Fault{
 			Code: coworker.ResponseTooLarge, Message: "The file is larger than an answer can hold.",
 			Hint:    "GET /api/v1/memory/{path} gives the whole file",
-			Details: tooLarge{f.Size, ReadMax},
+			Details: tooLarge{int64(n), ReadMax},
 		}
 	}
 	return c, nil
@@ -82,7 +103,7 @@ func (m *Memory) ReadMany(ctx context.Context, who coworker.Caller, paths []stri
 		if err != nil {
 			return nil, err
 		}
-		left -= len(c.Content)
+		left -= written(c.Content)
 		items = append(items, Item{Path: path, Contents: &c})
 	}
 	return items, nil
@@ -99,18 +120,22 @@ func (m *Memory) within(ctx context.Context, who coworker.Caller, path string, l
 	if err != nil {
 		return Contents{}, err
 	}
-	if f.Size <= int64(left) {
+	size := f.Size
+	if size <= int64(left) {
 		f, content, err := m.store.FileContent(ctx, owner(who), path)
 		if err != nil {
 			return Contents{}, err
 		}
-		if c := contents(f, content); len(c.Content) <= left {
+		c := contents(f, content)
+		n := written(c.Content)
+		if n <= left {
 			return c, nil
 		}
+		size = int64(n)
 	}
 	return Contents{}, &coworker.Fault{
 		Code: coworker.ResponseTooLarge, Message: "This file no longer fits into the answer.",
-		Hint: "read it by itself, or fewer at once", Details: tooLarge{f.Size, ManyData},
+		Hint: "read it by itself, or fewer at once", Details: tooLarge{size, ManyData},
 	}
 }
 
