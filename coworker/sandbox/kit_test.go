@@ -6,6 +6,7 @@ import (
 	"errors"
 	"flag"
 	"log/slog"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -134,6 +135,22 @@ func run(t *testing.T, s *sandbox.Sandbox, user, code string) *sandbox.Result {
 		t.Fatalf("%v\n%+v", err, partial(err))
 	}
 	return r
+}
+
+// knock is code that goes to the way out, which heard notices.
+const knock = "\nknocking = __import__('socket').create_connection(('127.0.0.1', 3128))\n"
+
+// heard tells when the code of a job has knocked; false when it ended before.
+func heard(job *sandbox.Job) <-chan bool {
+	knocked := make(chan bool, 1)
+	job.Serve = func(l net.Listener) {
+		c, err := l.Accept()
+		if knocked <- err == nil; err == nil {
+			_, _ = l.Accept() // no second one comes: it waits for the end
+			_ = c.Close()
+		}
+	}
+	return knocked
 }
 
 func partial(err error) *sandbox.Result {

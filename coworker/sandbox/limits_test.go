@@ -7,10 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
+	"net"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -157,27 +156,42 @@ if os.fork() == 0:
     os.execv("/bin/sleep", ["%s", "300"])
 %%s`, mark, mark)
 	ctx, cancel := context.WithCancel(t.Context())
-	for name, do := range map[string]func(){
-		"by itself": func() { run(t, s, "a", fmt.Sprintf(code, "")) },
-		"by time": func() {
-			stopped(t, s, sandbox.Job{User: "b", Code: fmt.Sprintf(code, "time.sleep(300)"), Timeout: time.Second}, sandbox.TimedOut, "wall")
-		},
-		"by a signal": func() { run(t, s, "c", fmt.Sprintf(code, "os.kill(os.getpid(), 9)")) },
-		"by its caller": func() {
-			time.AfterFunc(500*time.Millisecond, cancel)
-			if _, err := s.Run(ctx, sandbox.Job{User: "d", Code: fmt.Sprintf(code, "time.sleep(300)")}); !errors.Is(err, context.Canceled) {
-				t.Errorf("ended with %v", err)
-			}
-		},
+	defer cancel()
+	whole := func(err error) bool { return err == nil }
+	timedOut := func(err error) bool {
+		var stop *sandbox.Stop
+		return errors.As(err, &stop) && stop.Reason == sandbox.TimedOut
+	}
+	for name, row := range map[string]struct {
+		ctx context.Context
+		job sandbox.Job
+		end func(error) bool
+	}{
+		"by itself":     {t.Context(), sandbox.Job{User: "a"}, whole},
+		"by time":       {t.Context(), sandbox.Job{User: "b", Code: "time.sleep(300)", Timeout: time.Second}, timedOut},
+		"by a signal":   {t.Context(), sandbox.Job{User: "c", Code: "os.kill(os.getpid(), 9)"}, whole},
+		"by its caller": {ctx, sandbox.Job{User: "d", Code: knock + "time.sleep(300)"}, func(err error) bool { return errors.Is(err, context.Canceled) }},
 	} {
-		done := make(chan []string, 1)
-		ended, end := context.WithCancel(t.Context())
-		go func() { done <- idsOf(ended, dir) }()
-		do()
-		end()
-		ids := <-done
-		if len(ids) == 0 {
-			t.Errorf("%s: the run was not seen", name)
+		job, ids := row.job, []string(nil)
+		job.Code = fmt.Sprintf(code, job.Code)
+		job.Serve = func(l net.Listener) {
+			list, err := sandbox.Runs(dir)
+			if err != nil {
+				t.Error(err)
+			}
+			for _, r := range list {
+				ids = append(ids, r.ID)
+			}
+			if c, err := l.Accept(); err == nil { // only who is ended by its caller comes
+				cancel()
+				_ = c.Close()
+			}
+		}
+		if _, err := s.Run(row.ctx, job); !row.end(err) {
+			t.Errorf("%s: ended with %v", name, err)
+		}
+		if len(ids) != 1 {
+			t.Errorf("%s: %d runs were seen", name, len(ids))
 		}
 		if found := commands(t, mark); len(found) > 0 {
 			t.Errorf("%s: %d processes live on", name, len(found))
@@ -191,19 +205,6 @@ if os.fork() == 0:
 			}
 		}
 	}
-}
-
-// idsOf are the runs that are under way at any moment until ctx ends. Each run's
-// group is there while it is.
-func idsOf(ctx context.Context, dir string) []string {
-	ids := map[string]bool{}
-	for ctx.Err() == nil {
-		list, _ := sandbox.Runs(dir)
-		for _, r := range list {
-			ids[r.ID] = true
-		}
-	}
-	return slices.Collect(maps.Keys(ids))
 }
 
 // groupsOf are the control groups of this machine that bear the name of a run.
@@ -246,33 +247,32 @@ func TestRunsWaitForTheirTurn(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	first := make(chan error, 1)
+	job := sandbox.Job{User: "u", Code: knock + "import time\ntime.sleep(60)"}
+	began := heard(&job)
 	go func() {
-		_, err := s.Run(ctx, sandbox.Job{User: "u", Code: "open('here', 'w').close()\nimport time\ntime.sleep(15)"})
+		_, err := s.Run(ctx, job)
 		first <- err
 	}()
-	waitForFile(t, s, "u", "here")
-	second := make(chan error, 1)
-	waiting, giveUp := context.WithCancel(t.Context())
-	go func() {
-		_, err := s.Run(waiting, sandbox.Job{User: "u", Code: "1"})
-		second <- err
-	}()
+	<-began
 	if r := run(t, s, "other", "1 + 1"); r.Value != "2" { // another user is not held up
 		t.Errorf("got %q", r.Value)
 	}
-	for {
-		// The queue holds one; who comes when it is full is told so.
-		_, err := s.Run(t.Context(), sandbox.Job{User: "u", Code: "1"})
-		var stop *sandbox.Stop
-		if errors.As(err, &stop) && stop.Reason == sandbox.Busy {
-			break
-		}
-		if err == nil {
-			t.Fatal("ran beside a run of the same user")
-		}
+	// The queue holds one of two; the other is told that it is full.
+	two := make(chan error)
+	waiting, giveUp := context.WithCancel(t.Context())
+	defer giveUp()
+	for range 2 {
+		go func() {
+			_, err := s.Run(waiting, sandbox.Job{User: "u", Code: "1"})
+			two <- err
+		}()
+	}
+	var stop *sandbox.Stop
+	if err := <-two; !errors.As(err, &stop) || stop.Reason != sandbox.Busy {
+		t.Errorf("one too many ended with %v", err)
 	}
 	giveUp()
-	if err := <-second; !errors.Is(err, context.Canceled) {
+	if err := <-two; !errors.Is(err, context.Canceled) {
 		t.Errorf("the waiting one ended with %v", err)
 	}
 	cancel()
@@ -281,18 +281,5 @@ func TestRunsWaitForTheirTurn(t *testing.T) {
 	}
 	if r := run(t, s, "u", "2 + 2"); r.Value != "4" {
 		t.Errorf("got %q", r.Value)
-	}
-}
-
-func waitForFile(t *testing.T, s *sandbox.Sandbox, user, name string) {
-	t.Helper()
-	for t.Context().Err() == nil {
-		if home, err := s.Home(user); err == nil {
-			_, err := home.Lstat(name)
-			_ = home.Close()
-			if err == nil {
-				return
-			}
-		}
 	}
 }

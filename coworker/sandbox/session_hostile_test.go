@@ -100,12 +100,13 @@ func aSessionThatIsContinuedEnds(t *testing.T, driver func(*sandbox.Options)) {
 	code := `
 import ctypes, os, threading, time
 x = 1
+told, tell = os.pipe()
 if os.fork() == 0:
     open('/proc/self/comm', 'w').write('` + name + `')
     threading.Thread(target=time.sleep, args=(60,)).start()
-    open('begun', 'w').close()
+    os.write(tell, b'.')
     ctypes.CDLL(None).pthread_exit(None)
-while not os.path.exists('begun'): pass`
+os.read(told, 1)`
 	_, _ = in(t, s, "a", code)
 	pid := 0
 	names, err := filepath.Glob("/proc/[0-9]*/comm")
