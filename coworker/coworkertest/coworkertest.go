@@ -27,12 +27,6 @@ type C struct {
 // InfoURL stands in hints.
 const InfoURL = "https://journal.example/api/v1/mcp/info"
 
-// Open makes a coworker on an embedded store of its own.
-func Open(t testing.TB) *C {
-	t.Helper()
-	return On(t, journaltest.Open(t))
-}
-
 // On makes a coworker on a journal's store.
 func On(t testing.TB, j *journaltest.J) *C {
 	t.Helper()
