@@ -22,6 +22,8 @@ type measure struct {
 	perSecond float64       // by the clock
 	perCPU    float64       // per CPU second of the server
 	p99       time.Duration // of one request
+	cpu       time.Duration // of the server, for all of them
+	times     []time.Duration
 }
 
 // load sends requests over conns connections until span has passed or next has
@@ -79,6 +81,7 @@ func load(ctx context.Context, server *process, conns int, span time.Duration, n
 	return measure{
 		requests: len(all), perSecond: float64(len(all)) / elapsed.Seconds(),
 		perCPU: float64(len(all)) / (after - before).Seconds(), p99: all[len(all)*99/100],
+		cpu: after - before, times: all,
 	}, nil
 }
 

@@ -97,8 +97,8 @@ type size struct {
 	addresses map[string][]string
 }
 
-// beside serves both journals and reads each kind of one and then of the
-// other, so that what a neighbour takes from the machine meets both.
+// beside serves both journals and reads them in turn, so that what a neighbour
+// takes from the machine meets both.
 func (b *bench) beside(ctx context.Context, sizes []*size, idle bool, costs map[string]map[string]float64) (err error) {
 	for _, s := range sizes {
 		began := time.Now()
@@ -123,9 +123,12 @@ func (b *bench) beside(ctx context.Context, sizes []*size, idle bool, costs map[
 		}
 	}
 	for _, k := range kinds {
+		if err := b.uncached(ctx, sizes, k.name, costs); err != nil {
+			return fmt.Errorf("%s: %w", k.name, err)
+		}
 		for _, s := range sizes {
-			if list := s.addresses[k.name]; len(list) > 0 {
-				if err := b.reading(ctx, s, k.name, k.promised, list, costs[s.name]); err != nil {
+			if list := s.addresses[k.name]; k.promised && len(list) > 0 {
+				if err := b.cached(ctx, s, k.name, list); err != nil {
 					return fmt.Errorf("%d entries: %s: %w", s.entries, k.name, err)
 				}
 			}
@@ -172,44 +175,73 @@ func firstPage(server *process, began time.Time) float64 {
 	return float64(time.Since(began).Milliseconds())
 }
 
-// reading measures a kind of page twice: every address once, while nothing is
-// cached, and, if its cost is promised, again and again.
-func (b *bench) reading(ctx context.Context, s *size, kind string, promised bool, list []string, costs map[string]float64) error {
-	var at atomic.Int64
-	once := func(_ int, r *fasthttp.Request) bool {
-		n := int(at.Add(1)) - 1
-		if n >= len(list) {
-			return false
+// stretch is how many addresses of one journal are read before it is the
+// other's turn.
+const stretch = 40
+
+// uncached asks for every address of a kind once, while nothing is cached, of
+// one journal and of the other in turn.
+func (b *bench) uncached(ctx context.Context, sizes []*size, kind string, costs map[string]map[string]float64) error {
+	sums := make([]measure, len(sizes))
+	for from := 0; from < asked; from += stretch {
+		for i, s := range sizes {
+			list := s.addresses[kind]
+			list = list[min(from, len(list)):min(from+stretch, len(list))]
+			if len(list) == 0 {
+				continue
+			}
+			var at atomic.Int64
+			m, err := load(ctx, s.server, readers, time.Minute, func(_ int, r *fasthttp.Request) bool {
+				n := int(at.Add(1)) - 1
+				if n >= len(list) {
+					return false
+				}
+				r.SetRequestURI(list[n])
+				r.SetHost("127.0.0.1")
+				return true
+			}, wantStatus(fasthttp.StatusOK))
+			if err != nil {
+				return fmt.Errorf("%d entries: %w", s.entries, err)
+			}
+			sums[i].cpu += m.cpu
+			sums[i].times = append(sums[i].times, m.times...)
 		}
-		r.SetRequestURI(list[n])
-		r.SetHost("127.0.0.1")
-		return true
 	}
-	cold, err := load(ctx, s.server, readers, time.Minute, once, wantStatus(fasthttp.StatusOK))
-	if err != nil {
-		return err
+	for i, s := range sizes {
+		times := sums[i].times
+		if len(times) == 0 {
+			continue
+		}
+		slices.Sort(times)
+		cost := milliseconds(sums[i].cpu) / float64(len(times))
+		costs[s.name][kind] = cost
+		b.record.add(kind+"_uncached_ms_cpu_"+s.name, "CPU of one, each asked for once: "+s.about(kind), cost)
+		b.record.add(kind+"_uncached_p99_ms_"+s.name, "answer time of the same: "+s.about(kind), milliseconds(times[len(times)*99/100]))
 	}
-	about := fmt.Sprintf("%s, %d entries, %d connections", spoken(kind), s.entries, readers)
-	cost := 1000 / cold.perCPU
-	costs[kind] = cost
-	b.record.add(kind+"_uncached_ms_cpu_"+s.name, "CPU of one, each asked for once: "+about, cost)
-	b.record.add(kind+"_uncached_p99_ms_"+s.name, "answer time of the same: "+about, float64(cold.p99.Microseconds())/1000)
-	if !promised {
-		return nil
-	}
-	again := func(worker int, r *fasthttp.Request) bool {
+	return nil
+}
+
+// cached asks for the same few addresses again and again.
+func (b *bench) cached(ctx context.Context, s *size, kind string, list []string) error {
+	var at atomic.Int64
+	m, err := load(ctx, s.server, readers, b.span/2, func(worker int, r *fasthttp.Request) bool {
 		r.SetRequestURI(list[(int(at.Add(1))+worker)%min(len(list), 40)])
 		r.SetHost("127.0.0.1")
 		return true
-	}
-	warm, err := load(ctx, s.server, readers, b.span/2, again, wantStatus(fasthttp.StatusOK))
+	}, wantStatus(fasthttp.StatusOK))
 	if err != nil {
 		return err
 	}
-	b.record.add(kind+"_per_second_"+s.name, "cached, by the clock: "+about, warm.perSecond)
-	b.record.add(kind+"_p99_ms_"+s.name, "answer time of the same: "+about, float64(warm.p99.Microseconds())/1000)
+	b.record.add(kind+"_per_second_"+s.name, "cached, by the clock: "+s.about(kind), m.perSecond)
+	b.record.add(kind+"_p99_ms_"+s.name, "answer time of the same: "+s.about(kind), milliseconds(m.p99))
 	return nil
 }
+
+func (s *size) about(kind string) string {
+	return fmt.Sprintf("%s, %d entries, %d connections", spoken(kind), s.entries, readers)
+}
+
+func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
 var word = regexp.MustCompile(`[\p{L}]{5,}`)
 
