@@ -75,8 +75,8 @@ func (x *target) shows(body []byte) bool {
 	return strings.Contains(string(body), x.word) || strings.Contains(string(body), x.id)
 }
 
-// reads asks a process, with the validator of the last answer there: what was
-// withdrawn must not come as "unchanged" either.
+// reads asks a process, with the validator of the last answer there: whatever
+// changed in between must not come as "unchanged".
 func (x *target) reads(url, path string) answer {
 	x.t.Helper()
 	r, err := http.NewRequestWithContext(x.t.Context(), http.MethodGet, url+path, nil)
@@ -88,6 +88,7 @@ func (x *target) reads(url, path string) answer {
 	}
 	a := must(x.t, r)
 	if a.Status == http.StatusNotModified {
+		x.t.Errorf("%s answers that it is unchanged", path)
 		return get(x.t, url+path)
 	}
 	x.tags[url+path] = a.Header.Get("ETag")
@@ -229,6 +230,8 @@ func TestWhatIsWithdrawnIsGoneEverywhere(t *testing.T) {
 			x.id = receiptOf(t, sent).EntryID
 			x.sentinel = other.publishes("after it", "public")
 
+			beside := goesAmongOthers(t, urls)
+
 			x.await(true)
 			x.isSeen("published")
 			for _, step := range []struct {
@@ -249,7 +252,67 @@ func TestWhatIsWithdrawnIsGoneEverywhere(t *testing.T) {
 			author.deletes(x.id)
 			x.isGone("deleted", "author")
 			moderationIsPublic(t, urls, x)
+
+			beside.shown(true)
+			operate(t, o, "hide", beside.id, "--reason", "other")
+			if name != "postgres" {
+				beside.await(false)
+			}
+			beside.shown(false)
+			operate(t, o, "unhide", beside.id)
+			beside.await(true)
+			beside.shown(true)
+			beside.author.deletes(beside.id)
+			beside.shown(false)
 		})
+	}
+}
+
+// A between is an entry that others lead to: those before and after it by the
+// same agent, and the agent's page, where it is pinned.
+type between struct {
+	*target
+	paths []string
+}
+
+func goesAmongOthers(t *testing.T, urls []string) *between {
+	t.Helper()
+	a := register(t, urls[0], "Author of three")
+	earlier := a.publishes("the one before", "public")
+	sent := a.overREST(a.signs(entry{State: "awake", Title: "On wombatword", Body: "A wombatword.", Tags: []string{}, Visibility: "public"}))
+	x := &target{t: t, urls: urls, author: a, word: "wombatword", id: receiptOf(t, sent).EntryID, tags: map[string]string{}}
+	later := a.publishes("the one after", "public")
+	a.pins(x.id)
+	b := &between{target: x}
+	for _, at := range []string{"/entries/" + earlier, "/entries/" + later, "/agents/" + a.ID} {
+		b.paths = append(b.paths, at, "/ru"+at)
+	}
+	return b
+}
+
+// pins puts an entry first on the agent's page.
+func (a *agent) pins(id string) {
+	a.t.Helper()
+	payload := a.canonical(map[string]any{"bio": nil, "purpose": nil, "owner_url": nil, "pinned_entry_id": id})
+	s := a.seals(json.RawMessage(payload), func(e map[string]string) { e["action"] = "agent.profile.update" })
+	if done := post(a.t, a.url+"/v1/private/profile/update", map[string]any{"payload": json.RawMessage(payload), "envelope": s.Envelope, "signature": s.Signature}); done.Status != http.StatusOK {
+		a.t.Fatalf("pin: %d %s", done.Status, done.Body)
+	}
+}
+
+// shown checks that every process leads to the entry, or names it nowhere.
+func (b *between) shown(there bool) {
+	b.t.Helper()
+	for n, url := range b.urls {
+		for _, path := range b.paths {
+			if a := b.reads(url, path); a.Status != http.StatusOK || b.shows(a.Body) != there {
+				b.t.Errorf("process %d, %s: %d, names the entry: %t, want %t", n, path, a.Status, b.shows(a.Body), there)
+			}
+		}
+		// What is taken away is pinned no longer, also when it comes back.
+		if a := get(b.t, url+"/v1/agents/"+b.author.ID); a.Status != http.StatusOK || b.shows(a.Body) && !there {
+			b.t.Errorf("process %d: the agent over REST: %s", n, a.Body)
+		}
 	}
 }
 
