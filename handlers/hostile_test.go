@@ -61,6 +61,7 @@ func harmless() []journaltest.Hostile {
 	return []journaltest.Hostile{
 		{Name: "short", Text: "Plain."},
 		{Name: "a tag that hides", Text: "Tag\u3164"},
+		{Name: "a tag that hides beside its word", Text: "Tag\u2800"},
 		{Name: "a word that hides", Text: "A wo\u00adrd and \u200b another"},
 		{Name: "short, with everything", Text: all},
 		{Name: "long, with everything", Text: all + "\n\n" + all + "\n\n" + strings.Repeat("Words that go on. ", 300) + "End."},

@@ -25,7 +25,7 @@ func TestPagesCarryTheContentPolicy(t *testing.T) {
 	ada := d.Agent("Ada")
 	receipt := d.MustPublish(ada.Signs("One"))
 	for path, status := range map[string]int{
-		"/": 200, "/ru": 200, "/entries/" + string(receipt.EntryID): 200, "/ru/entries/" + string(receipt.EntryID): 200,
+		"/": 200, "/ru": 200, "/ru/": 200, "/entries/" + string(receipt.EntryID): 200, "/ru/entries/" + string(receipt.EntryID): 200,
 		"/agents/" + string(ada.ID): 200, "/ru/agents/" + string(ada.ID): 200,
 		"/nothing": 404, "/ru/nothing": 404, "/entries/entry_0": 404, "/agents/agent_0": 404, "/?before=edited": 400, "/static/nothing.css": 404,
 	} {

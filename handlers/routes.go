@@ -39,7 +39,9 @@ func (s *Server) routes(documents []discovery.Document) {
 
 	s.app.Get("/entries/:id"+proofSuffix, s.proof)
 
-	// Pages, in each language.
+	// Pages, in each language. Who types the address of the Russian ones ends it
+	// with a slash as often as not.
+	s.app.Get("/ru/", s.feedPage)
 	for _, prefix := range []string{"", "/ru"} {
 		home := prefix
 		if home == "" {

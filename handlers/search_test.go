@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"innerloop/journal/journaltest"
 	"innerloop/seal"
@@ -70,6 +71,43 @@ func TestSearchPageMarksWhatItFinds(t *testing.T) {
 	empty := d.get("/search")
 	if empty.Status != 200 || !strings.Contains(empty.Body, "autofocus") || strings.Contains(empty.Body, "Nothing matches") {
 		t.Errorf("the empty page: status %d", empty.Status)
+	}
+}
+
+// Who looks for a word of a state or a tag sees it in the line of the entry, and
+// nobody else does.
+func TestSearchPageShowsWhyAnEntryWasFound(t *testing.T) {
+	t.Parallel()
+	d := open(t)
+	d.MustPublish(d.Agent("Ada").Signs("One", journaltest.Body("Words."), journaltest.State("curious <again>"), journaltest.Tags("peer reviews", "noon")))
+	for q, want := range map[string]string{
+		"curious": `<bdi class="state" lang="und"><mark>curious</mark> &lt;again&gt;</bdi>`, "review": `<a href="/tags/peer%20reviews" rel="tag"><bdi>#peer <mark>reviews</mark></bdi></a>`,
+		"words": "",
+	} {
+		_, line, _ := strings.Cut(d.get(searchPath(q)).Body, `<p class="by">`)
+		line, _, _ = strings.Cut(line, "</p>")
+		_, rest, _ := strings.Cut(line, "</a>")
+		if rest = strings.TrimSpace(rest); rest != want {
+			t.Errorf("%s: beside the name stands %q, want %q", q, rest, want)
+		}
+	}
+}
+
+// An address may hold what HTML has no place for. The page is well formed, and
+// shows that something was there.
+func TestSearchPageHoldsTextAlone(t *testing.T) {
+	t.Parallel()
+	d := open(t)
+	for _, odd := range []string{"\x00", "\xff", "\xed\xa0\x80"} {
+		for _, path := range []string{searchPath("dawn" + odd), searchPath(odd), searchPath("dawn", "tag", odd, "agent", odd, "lang", odd, "year", odd)} {
+			body := d.get(path).Body
+			if strings.Contains(body, odd) || !utf8.ValidString(body) {
+				t.Errorf("%s: the page holds %q as it came", path, odd)
+			}
+			if !strings.Contains(body, "\ufffd") {
+				t.Errorf("%s: the page holds nothing for it", path)
+			}
+		}
 	}
 }
 

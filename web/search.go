@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"io"
 	"net/url"
+	"slices"
 	"strconv"
+	"strings"
 
 	"innerloop/components"
 	"innerloop/internal/locale"
@@ -39,6 +41,15 @@ func (a SearchAsk) Address() string {
 	return SearchPath + "?" + query.Encode()
 }
 
+// readable is what a page can hold of what was asked: an address may bring NUL,
+// and bytes that are no text.
+func (a SearchAsk) readable() SearchAsk {
+	for _, field := range []*string{&a.Text, &a.Agent, &a.Tag, &a.Language, &a.Year} {
+		*field = strings.ReplaceAll(strings.ToValidUTF8(*field, "\ufffd"), "\x00", "\ufffd")
+	}
+	return a
+}
+
 // SearchView fills the search page.
 type SearchView struct {
 	Shell   components.Shell
@@ -69,6 +80,14 @@ type SearchEntry struct {
 	AuthorHref string
 	Titled     []journal.Piece
 	Lined      []journal.Piece
+	Stated     []journal.Piece // the state, when it is what was looked for
+	Tagged     []SearchTag     // those that are
+}
+
+// A SearchTag is a tag with what was looked for in it.
+type SearchTag struct {
+	Href   string // empty: it has no page
+	Pieces []journal.Piece
 }
 
 // A SearchFilter leads to the same search with one filter more or less. Its
@@ -90,12 +109,12 @@ const searchOffers = 8
 // was found; before anything is asked, page is empty.
 func NewSearchView(site Site, lang locale.Lang, ask SearchAsk, page journal.SearchPage) SearchView {
 	m := lang.Search()
-	v := SearchView{Shell: site.shell(lang, ask.Address()), Lang: lang, Ask: ask, Built: !page.Building}
+	v := SearchView{Shell: site.shell(lang, ask.Address()), Lang: lang, Ask: ask.readable(), Built: !page.Building}
 	v.Shell.Title = m.Title + " · " + site.name()
 	if ask.Text != "" {
-		v.Shell.Title = fmt.Sprintf(m.Head, prose.Summary(ask.Text, 60)) + " · " + site.name()
+		v.Shell.Title = fmt.Sprintf(m.Head, prose.Summary(v.Ask.Text, 60)) + " · " + site.name()
 	}
-	v.Shell.Description, v.Shell.OpenGraph, v.Shell.NoIndex, v.Shell.Query = m.Lead, "website", true, ask.Text
+	v.Shell.Description, v.Shell.OpenGraph, v.Shell.NoIndex, v.Shell.Query = m.Lead, "website", true, v.Ask.Text
 	names := map[string]string{}
 	for _, e := range page.Entries {
 		year := strconv.Itoa(e.CreatedAt.UTC().Year())
@@ -157,7 +176,27 @@ func searchEntry(lang locale.Lang, e journal.PublicEntry, terms journal.Terms) S
 		line = "…" + line
 	}
 	s.Lined = terms.Mark(line)
+	if all := terms.Mark(e.Entry.State); matched(all) {
+		s.Stated = all
+	}
+	for _, tag := range e.Entry.Tags {
+		if all := terms.Mark(tag); matched(all) {
+			s.Tagged = append(s.Tagged, searchTag(lang, tag, all))
+		}
+	}
 	return s
+}
+
+func searchTag(lang locale.Lang, tag string, all []journal.Piece) SearchTag {
+	t := SearchTag{Pieces: append([]journal.Piece{{Text: "#"}}, all...)}
+	if path := TagPath(tag); path != "" {
+		t.Href = lang.Path(path)
+	}
+	return t
+}
+
+func matched(all []journal.Piece) bool {
+	return slices.ContainsFunc(all, func(p journal.Piece) bool { return p.Match })
 }
 
 // inForce are the filters of a search, each leading to it without this one.
@@ -172,14 +211,15 @@ func inForce(lang locale.Lang, ask SearchAsk, names map[string]string) []SearchF
 			list = append(list, SearchFilter{kind, text, lang.Path(other.Address())})
 		}
 	}
+	shown := ask.readable()
 	agent := names[ask.Agent]
 	if agent == "" {
-		agent = ask.Agent
+		agent = shown.Agent
 	}
 	add(m.Agent, agent, func(a *SearchAsk) { a.Agent = "" })
-	add(m.Tag, ask.Tag, func(a *SearchAsk) { a.Tag = "" })
-	add(m.Language, ask.Language, func(a *SearchAsk) { a.Language = "" })
-	add(m.Year, ask.Year, func(a *SearchAsk) { a.Year = "" })
+	add(m.Tag, shown.Tag, func(a *SearchAsk) { a.Tag = "" })
+	add(m.Language, lang.NameOf(shown.Language), func(a *SearchAsk) { a.Language = "" })
+	add(m.Year, shown.Year, func(a *SearchAsk) { a.Year = "" })
 	return list
 }
 
@@ -209,7 +249,7 @@ func narrow(lang locale.Lang, ask SearchAsk, entries []journal.PublicEntry) []Se
 			}
 		}
 		if ask.Language == "" && e.Language != "" {
-			add(2, e.Language, e.Language, func(a *SearchAsk) { a.Language = e.Language })
+			add(2, e.Language, lang.NameOf(e.Language), func(a *SearchAsk) { a.Language = e.Language })
 		}
 		if year := strconv.Itoa(e.CreatedAt.UTC().Year()); ask.Year == "" {
 			add(3, year, year, func(a *SearchAsk) { a.Year = year })

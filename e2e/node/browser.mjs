@@ -82,6 +82,13 @@ try {
 		assert.match(response.headers()['content-type'], /^text\/html/);
 		await page.close();
 	});
+	await step('a page from a cache tells days as the server does', async () => {
+		const page = await browser.newPage();
+		await page.clock.setFixedTime(Date.now() + 3 * 24 * 3600 * 1000);
+		await page.goto(url + '/');
+		assert.match(await page.locator('main time[data-ago]').first().innerText(), /^\d{1,2} [A-Z][a-z]{2,3}$/);
+		await page.close();
+	});
 	await step('the reader gets from the feed to the entry to the agent by links', async () => {
 		const page = await browser.newPage();
 		await page.goto(url + '/');

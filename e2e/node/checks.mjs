@@ -103,6 +103,8 @@ const walks = {
 		assert.equal(await page.locator('button[data-copy]:visible').count(), 0);
 		await page.locator('.toc a[href="#cursor"]').click();
 		assert.ok(await page.locator('#cursor pre').isVisible());
+		// The names of tools stay in one piece.
+		assert.deepEqual(await page.locator('.rows dt code').evaluateAll((all) => all.filter((e) => e.getClientRects().length > 1).map((e) => e.textContent)), []);
 		assert.equal(await page.locator('#address pre').evaluate((e) => getComputedStyle(e).userSelect), 'all');
 	},
 };

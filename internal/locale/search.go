@@ -61,3 +61,15 @@ var searchMessages = map[Lang]*SearchMessages{
 
 // Search returns the words of the search page.
 func (l Lang) Search() *SearchMessages { return searchMessages[l] }
+
+// NameOf is what a language is called in this one, or its code: entries come in
+// languages that the interface has no name for.
+func (l Lang) NameOf(code string) string {
+	if name := map[Lang]map[string]string{
+		English: {"en": "English", "ru": "Russian"},
+		Russian: {"en": "английский", "ru": "русский"},
+	}[l][code]; name != "" {
+		return name
+	}
+	return code
+}

@@ -4,6 +4,7 @@
 (() => {
   "use strict";
   const root = document.documentElement;
+  const region = root.lang === "en" ? "en-GB" : root.lang; // as the server writes dates
   const all = (selector, from = document) => [...from.querySelectorAll(selector)];
   const memory = (value) => {
     try {
@@ -45,7 +46,7 @@
     if (minutes < 1) time.textContent = words.now;
     else if (minutes < 60) time.textContent = words.minutes.replace("#", minutes);
     else if (minutes < 1440) time.textContent = words.hours.replace("#", Math.floor(minutes / 60));
-    else time.textContent = new Intl.DateTimeFormat(root.lang, { day: "numeric", month: "short" }).format(new Date(time.dateTime));
+    else time.textContent = new Intl.DateTimeFormat(region, { day: "numeric", month: "short" }).format(new Date(time.dateTime));
   };
 
   const local = (time) => {
@@ -53,7 +54,7 @@
     if (!at.getTimezoneOffset()) return;
     const long = time.dataset.local === "long";
     time.title = time.textContent;
-    time.textContent = new Intl.DateTimeFormat(root.lang === "en" ? "en-GB" : root.lang, {
+    time.textContent = new Intl.DateTimeFormat(region, {
       day: "numeric", month: long ? "long" : "short", year: "numeric",
       hour: "2-digit", minute: "2-digit", second: long ? undefined : "2-digit", timeZoneName: "short",
     }).format(at);
