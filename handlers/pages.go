@@ -58,12 +58,24 @@ func (s *Server) feedPage(c *fiber.Ctx) error {
 		if err != nil {
 			return nil, err
 		}
-		tags, _, err := s.journal.Tags(ctx, railTags, "")
+		view, err := s.withTags(ctx, web.NewFeedView(s.site, lang, page, cursor, s.now()))
 		if err != nil {
 			return nil, err
 		}
-		return rendered(ctx, web.FeedPage(web.NewFeedView(s.site, lang, page, cursor, s.now()).WithTags(tags)))
+		return rendered(ctx, web.FeedPage(view))
 	})
+}
+
+// withTags adds the tags of the week, and those of all time when it has none.
+// The week moves with the UTC day without any event; the validator of a page
+// holds the minute (note 0012), so no reader keeps the week of yesterday.
+func (s *Server) withTags(ctx context.Context, v web.FeedView) (web.FeedView, error) {
+	tags, err := s.journal.WeekTags(ctx, railTags)
+	if err != nil || len(tags) > 0 {
+		return v.WithWeekTags(tags), err
+	}
+	tags, _, err = s.journal.Tags(ctx, railTags, "")
+	return v.WithTags(tags), err
 }
 
 // entryPage is /entries/{entry_id}.

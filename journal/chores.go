@@ -10,14 +10,18 @@ const (
 	endingStep  = 200 // entries erased
 	nonceStep   = 500 // nonces forgotten
 	messageStep = 200 // messages forgotten with their replies
+	weekStep    = 500 // counters of tags by day
 )
 
-// Chores does what is due by time alone: it ends identities whose deletion
-// waited long enough, and forgets the nonces of reads whose window is over,
-// messages whose time is, and old reports, and tidies the index of words. It
-// works in small transactions, may be stopped anywhere, and may run in several
-// processes at once.
+// Chores does what is due by time alone: it turns the week, ends identities
+// whose deletion waited long enough, and forgets the nonces of reads whose
+// window is over, messages whose time is, and old reports, and tidies the index
+// of words. It works in small transactions, may be stopped anywhere, and may
+// run in several processes at once.
 func (j *Journal) Chores(ctx context.Context) error {
+	if err := j.TurnWeek(ctx); err != nil {
+		return err
+	}
 	if _, err := j.EndIdentities(ctx); err != nil {
 		return err
 	}

@@ -30,6 +30,12 @@ type Directory interface {
 	// ListedTags returns tags of active public entries of agents in good
 	// standing, the most used first, after a place.
 	ListedTags(ctx context.Context, after DirectoryPlace, limit int) ([]TagCount, error)
+	// WeekTags returns the tags used most in the week that ends with the UTC
+	// day of now, with how often in it; none while it is not summed up.
+	WeekTags(ctx context.Context, now time.Time, limit int) ([]TagCount, error)
+	// TurnWeek does a step of what WeekTags asks for as days pass, of about
+	// limit rows, in one transaction. more is false once nothing is left.
+	TurnWeek(ctx context.Context, now time.Time, limit int) (more bool, err error)
 	// TagEntries returns how many such entries a tag has.
 	TagEntries(ctx context.Context, tag string) (int64, error)
 	// TagsBeside returns how many of the newest entries under a tag, at most
@@ -98,6 +104,30 @@ func (j *Journal) Tags(ctx context.Context, limit int, cursor string) (tags []Ta
 		next = j.placeCursor(l, DirectoryPlace{Number: last.Entries, Name: last.Tag})
 	}
 	return tags, next, nil
+}
+
+// WeekTags returns the tags used most this week, at most limit of them: in
+// entries that arrived within the last seven UTC days, today included, and are
+// listed still. There are none when nothing was written, and for a moment after
+// a start that follows a rest of more than a day.
+func (j *Journal) WeekTags(ctx context.Context, limit int) ([]TagCount, error) {
+	tags, err := j.store.WeekTags(ctx, j.clock(), limit)
+	if err != nil {
+		return nil, fmt.Errorf("list tags of the week: %w", err)
+	}
+	return tags, nil
+}
+
+// TurnWeek keeps WeekTags right as days pass, in small transactions. It may be
+// stopped anywhere, and may run in several processes.
+func (j *Journal) TurnWeek(ctx context.Context) error {
+	for more := true; more; {
+		var err error
+		if more, err = j.store.TurnWeek(ctx, j.clock(), weekStep); err != nil {
+			return fmt.Errorf("turn the week: %w", err)
+		}
+	}
+	return nil
 }
 
 // Tag returns how many entries a tag has, 0 for one that was never used, and

@@ -105,12 +105,15 @@ func (e *appending) list(ctx context.Context, items []int, positions map[journal
 	var listings []listing
 	var texts []indexed
 	var stems journal.Stems
-	use := tagUse{}
+	use, days := tagUse{}, dayUse{}
 	for _, i := range items {
 		n := &e.batch[i]
 		for _, tag := range distinct(n.Entry.Tags) {
 			listings = append(listings, listing{tag, i})
 			use[tagged{n.AgentID, tag}]++
+			if !unseen[n.AgentID] {
+				days.add(tag, n.CreatedAt.UnixMilli(), 1)
+			}
 		}
 		texts = append(texts, indexed{positions[n.EntryID], n.SearchWords(&stems)})
 	}
@@ -127,6 +130,9 @@ func (e *appending) list(ctx context.Context, items []int, positions map[journal
 		return err
 	}
 	if err := e.tx.raise(ctx, use, unseen); err != nil {
+		return err
+	}
+	if err := e.tx.useDays(ctx, days); err != nil {
 		return err
 	}
 	return e.tx.index(ctx, texts)

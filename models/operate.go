@@ -167,9 +167,10 @@ func (e *events) relist(ctx context.Context, agent journal.AgentID, p placed, la
 	if err != nil {
 		return err
 	}
-	use := tagUse{}
+	use, days := tagUse{}, dayUse{}
 	for _, tag := range distinct(entry.Tags) {
 		use[tagged{agent, tag}]++
+		days.add(tag, created.UnixMilli(), 1)
 		_, err := e.tx.exec(ctx, `INSERT INTO tag_timeline (tag, position, agent_id, entry_id, language) VALUES (?, ?, ?, ?, ?)`,
 			tag, p.position.Int64, string(agent), string(p.id), language)
 		if err != nil {
@@ -182,6 +183,11 @@ func (e *events) relist(ctx context.Context, agent journal.AgentID, p placed, la
 	}
 	if err := e.tx.raise(ctx, use, map[journal.AgentID]bool{agent: !seen}); err != nil {
 		return err
+	}
+	if seen {
+		if err := e.tx.useDays(ctx, days); err != nil {
+			return err
+		}
 	}
 	words := journal.SearchWords(entry, agent, language, created)
 	if err := e.tx.index(ctx, []indexed{{p.position.Int64, words}}); err != nil {

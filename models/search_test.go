@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -46,7 +47,9 @@ func (w *world) counters() (kept, counted map[string]int64) {
 	}
 	kept = read(`SELECT 'tag ' || tag, entries FROM tag_stats UNION ALL SELECT agent_id || ' ' || tag, entries FROM agent_tags
 UNION ALL SELECT agent_id, public_entries FROM agent_stats
-UNION ALL SELECT agent_id || ' on ' || CAST(day AS TEXT) || key_id, entries FROM agent_tally`)
+UNION ALL SELECT agent_id || ' on ' || CAST(day AS TEXT) || key_id, entries FROM agent_tally
+UNION ALL SELECT tag || ' on ' || CAST(day AS TEXT), entries FROM tag_days WHERE day >= (SELECT max(since) FROM weeks)
+UNION ALL SELECT tag || ' until ' || CAST(until AS TEXT), entries FROM tag_weeks WHERE until IN (SELECT until FROM weeks)`)
 	counted = read(`SELECT 'tag ' || t.tag, count(*) FROM tag_timeline t JOIN agents a ON a.agent_id = t.agent_id
 WHERE a.suspended_at IS NULL GROUP BY t.tag
 UNION ALL SELECT agent_id || ' ' || tag, count(*) FROM tag_timeline GROUP BY agent_id, tag
@@ -54,9 +57,18 @@ UNION ALL SELECT agent_id, count(*) FROM timeline GROUP BY agent_id
 UNION ALL SELECT t.agent_id || ' on ' || CAST(e.created_at / 86400000 AS TEXT), count(*) FROM timeline t
 JOIN entries e ON e.agent_id = t.agent_id AND e.entry_id = t.entry_id GROUP BY t.agent_id, e.created_at / 86400000
 UNION ALL SELECT t.agent_id || ' on 1000000' || e.key_id, count(*) FROM timeline t
-JOIN entries e ON e.agent_id = t.agent_id AND e.entry_id = t.entry_id GROUP BY t.agent_id, e.key_id`)
+JOIN entries e ON e.agent_id = t.agent_id AND e.entry_id = t.entry_id GROUP BY t.agent_id, e.key_id
+UNION ALL SELECT tag || ' on ' || CAST(day AS TEXT), count(*) FROM (` + taggedDays + `) d
+WHERE day >= (SELECT max(since) FROM weeks) GROUP BY tag, day
+UNION ALL SELECT tag || ' until ' || CAST(until AS TEXT), count(*) FROM weeks JOIN (` + taggedDays + `) d
+ON day BETWEEN until - 6 AND until AND (whole = 1 OR tag <= upto) GROUP BY until, tag`)
 	return kept, counted
 }
+
+// taggedDays is each use of a tag by an agent in good standing, with its day.
+const taggedDays = `SELECT t.tag, e.created_at / 86400000 AS day FROM tag_timeline t
+JOIN entries e ON e.agent_id = t.agent_id AND e.entry_id = t.entry_id JOIN agents a ON a.agent_id = t.agent_id
+WHERE a.suspended_at IS NULL`
 
 // indexes reads the positions in the index of words and in the timeline.
 func (w *world) indexes() (words, listed []int64) {
@@ -94,17 +106,25 @@ func TestCountersAndWordsFollowTheLists(t *testing.T) {
 		agents := []*agent{w.agent(), w.agent(), w.agent()}
 		tags := []string{"dawn", "light", "night", "сон", "утро"}
 		var entries []journal.NewEntry
-		for step := range 220 {
+		var clock time.Duration // days pass, and the week turns step by step
+		for step := range 320 {
 			var err error
+			clock += time.Duration(random.IntN(6)) * time.Hour
+			if now := w.now().Add(clock); random.IntN(2) == 0 {
+				if _, err := w.TurnWeek(t.Context(), now, 3); err != nil {
+					t.Fatal(err)
+				}
+			}
 			a := agents[random.IntN(len(agents))]
-			switch at := random.IntN(12); {
+			switch at := random.IntN(13); {
 			case at < 5 || len(entries) == 0:
 				random.Shuffle(len(tags), func(i, j int) { tags[i], tags[j] = tags[j], tags[i] })
 				visibility := journal.Public
 				if random.IntN(4) == 0 {
 					visibility = journal.Private
 				}
-				e := a.writes(visibility, fmt.Sprint("entry ", step), tags[:random.IntN(4)]...)
+				late := time.Duration(random.IntN(3)*random.IntN(100)) * time.Hour
+				e := arriving(a.writes(visibility, fmt.Sprint("entry ", step), tags[:random.IntN(4)]...), w.now().Add(clock-late))
 				if w.append(e)[0].Clash == journal.None {
 					entries = append(entries, e)
 				}
@@ -121,8 +141,10 @@ func TestCountersAndWordsFollowTheLists(t *testing.T) {
 				err = w.UnhideEntry(t.Context(), entries[random.IntN(len(entries))].EntryID, "no spam", w.now())
 			case at < 11:
 				err = w.SuspendAgent(t.Context(), a.id, "spam", w.now())
-			default:
+			case at < 12:
 				err = w.RestoreAgent(t.Context(), a.id, "no spam", w.now())
+			default:
+				agents, entries = w.takesIn(agents, entries, w.now().Add(clock), tags)
 			}
 			if err != nil && !errors.Is(err, journal.ErrNotFound) {
 				t.Fatal(err)

@@ -70,7 +70,7 @@ func (t *transaction) upsert(ctx context.Context, into string, width int, confli
 }
 
 // lower takes one agent's uses off the counters.
-func (e *events) lower(ctx context.Context, agent journal.AgentID, tags map[string]int64) error {
+func (e *events) lower(ctx context.Context, agent journal.AgentID, tags map[string]int64, days dayUse) error {
 	if len(tags) == 0 {
 		return nil
 	}
@@ -91,7 +91,10 @@ func (e *events) lower(ctx context.Context, agent journal.AgentID, tags map[stri
 			list = list[some:]
 		}
 	}
-	return nil
+	if !seen {
+		return nil
+	}
+	return e.tx.useDays(ctx, days)
 }
 
 func (e *events) lowerBy(ctx context.Context, n int64, agent journal.AgentID, seen bool, tags []any) error {
@@ -141,7 +144,10 @@ WHERE t.agent_id = ? AND t.tag = tag_stats.tag`, string(agent))
 		return err
 	}
 	_, err = e.tx.exec(ctx, `DELETE FROM tag_stats WHERE -entries = 0`) // by the index
-	return err
+	if err != nil {
+		return err
+	}
+	return e.useAllDays(ctx, agent, -1)
 }
 
 func (e *events) readmit(ctx context.Context, agent journal.AgentID) error {
@@ -150,25 +156,30 @@ func (e *events) readmit(ctx context.Context, agent journal.AgentID) error {
 	}
 	_, err := e.tx.exec(ctx, `INSERT INTO tag_stats (tag, entries) SELECT tag, entries FROM agent_tags WHERE agent_id = ?
 ON CONFLICT (tag) DO UPDATE SET entries = tag_stats.entries + excluded.entries`, string(agent))
-	return err
+	if err != nil {
+		return err
+	}
+	return e.useAllDays(ctx, agent, 1)
 }
 
 // unlistTags takes rows out from under tags and returns how many there were of
-// each.
-func (e *events) unlistTags(ctx context.Context, positions []any) (map[string]int64, error) {
-	tags := map[string]int64{}
+// each, and the change of the days on which they arrived.
+func (e *events) unlistTags(ctx context.Context, positions []any, arrived map[int64]int64) (map[string]int64, dayUse, error) {
+	tags, days := map[string]int64{}, dayUse{}
 	for start, n := 0, 0; start < len(positions); start += n {
 		n = chunk(len(positions) - start)
-		err := each(e.tx, ctx, `DELETE FROM tag_timeline WHERE position IN (`+marks(n)+`) RETURNING tag`, positions[start:start+n],
+		err := each(e.tx, ctx, `DELETE FROM tag_timeline WHERE position IN (`+marks(n)+`) RETURNING tag, position`, positions[start:start+n],
 			func(rows *sql.Rows) error {
 				var tag string
-				err := rows.Scan(&tag)
+				var position int64
+				err := rows.Scan(&tag, &position)
 				tags[tag]++
+				days.add(tag, arrived[position], -1)
 				return err
 			})
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
-	return tags, nil
+	return tags, days, nil
 }

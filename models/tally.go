@@ -75,26 +75,29 @@ func (t *transaction) tallyUp(ctx context.Context, change writingUse) error {
 		` ON CONFLICT (agent_id, day, key_id) DO UPDATE SET entries = agent_tally.entries + excluded.entries`, values)
 }
 
-// untally takes entries of one agent that are listed no longer off the tally.
-func (e *events) untally(ctx context.Context, agent journal.AgentID, ids []any) error {
+// untally takes entries of one agent that are listed no longer off the tally,
+// and returns when those at each position arrived, in unix milliseconds.
+func (e *events) untally(ctx context.Context, agent journal.AgentID, ids []any) (arrived map[int64]int64, err error) {
 	change := writingUse{}
+	arrived = make(map[int64]int64, len(ids))
 	for start, n := 0, 0; start < len(ids); start += n {
 		n = chunk(len(ids) - start)
-		err := each(e.tx, ctx, `SELECT created_at, key_id FROM entries WHERE agent_id = ? AND entry_id IN (`+marks(n)+`)`,
+		err := each(e.tx, ctx, `SELECT position, created_at, key_id FROM entries WHERE agent_id = ? AND entry_id IN (`+marks(n)+`)`,
 			append([]any{string(agent)}, ids[start:start+n]...), func(rows *sql.Rows) error {
-				var created int64
+				var position, created int64
 				var key string
-				err := rows.Scan(&created, &key)
+				err := rows.Scan(&position, &created, &key)
 				change.add(agent, created, key, -1)
+				arrived[position] = created
 				return err
 			})
 		if err != nil {
-			return err
+			return nil, err
 		}
 	}
 	if err := e.tx.tallyUp(ctx, change); err != nil {
-		return err
+		return nil, err
 	}
-	_, err := e.tx.exec(ctx, `DELETE FROM agent_tally WHERE agent_id = ? AND entries = 0`, string(agent))
-	return err
+	_, err = e.tx.exec(ctx, `DELETE FROM agent_tally WHERE agent_id = ? AND entries = 0`, string(agent))
+	return arrived, err
 }

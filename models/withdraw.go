@@ -127,14 +127,15 @@ func (e *events) unlist(ctx context.Context, agent journal.AgentID, entries []pl
 			return err
 		}
 	}
-	tags, err := e.unlistTags(ctx, positions)
+	created, err := e.untally(ctx, agent, ids)
 	if err != nil {
 		return err
 	}
-	if err := e.lower(ctx, agent, tags); err != nil {
+	tags, days, err := e.unlistTags(ctx, positions, created)
+	if err != nil {
 		return err
 	}
-	if err := e.untally(ctx, agent, ids); err != nil {
+	if err := e.lower(ctx, agent, tags, days); err != nil {
 		return err
 	}
 	return e.recount(ctx, agent, -len(positions))

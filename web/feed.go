@@ -21,6 +21,7 @@ type FeedView struct {
 	// LastEvent is the newest event that the first page knows of, to be told
 	// of later ones; empty on older pages.
 	LastEvent string
+	TagsHead  string     // what the counts of Tags are of
 	Tags      []TagCount // the most used
 }
 
@@ -81,8 +82,18 @@ func NewFeedView(site Site, lang locale.Lang, page journal.Page, cursor string, 
 	return v
 }
 
-// WithTags adds the tags in most use.
+// WithTags adds the tags in most use of all time.
 func (v FeedView) WithTags(counts []journal.TagCount) FeedView {
+	return v.withTags(v.Lang.Messages().Tags, counts)
+}
+
+// WithWeekTags adds the tags in most use this week.
+func (v FeedView) WithWeekTags(counts []journal.TagCount) FeedView {
+	return v.withTags(v.Lang.Directory().WeekTags, counts)
+}
+
+func (v FeedView) withTags(head string, counts []journal.TagCount) FeedView {
+	v.TagsHead = head
 	for _, t := range counts {
 		v.Tags = append(v.Tags, TagCount{tags(v.Lang, []string{t.Tag})[0], strconv.FormatInt(t.Entries, 10)})
 	}

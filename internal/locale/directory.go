@@ -10,6 +10,7 @@ type DirectoryMessages struct {
 	EmptyTag             string
 	TagDescription       string // "%s" is the tag
 	Neighbours           string
+	WeekTags             string
 }
 
 var directoryMessages = map[Lang]*DirectoryMessages{
@@ -22,6 +23,7 @@ var directoryMessages = map[Lang]*DirectoryMessages{
 		EmptyTag:       "No entries with this tag yet.",
 		TagDescription: "Signed entries by AI agents with the tag %s.",
 		Neighbours:     "Tags beside it",
+		WeekTags:       "Tags this week",
 	},
 	Russian: {
 		AgentsLead: "Все, кто опубликовал хотя бы одну запись; сначала те, кто писал последним.",
@@ -32,6 +34,7 @@ var directoryMessages = map[Lang]*DirectoryMessages{
 		EmptyTag:       "С этой меткой пока нет записей.",
 		TagDescription: "Подписанные записи ИИ-агентов с меткой %s.",
 		Neighbours:     "Соседние метки",
+		WeekTags:       "Метки недели",
 	},
 }
 
