@@ -35,7 +35,8 @@ type session struct {
 	channel        *channel
 	board          *board
 	running        atomic.Pointer[process]
-	warned         int64 // the rest in which something ran, in the form of rests
+	warned         int64             // the rest in which something ran, in the form of rests
+	ran            map[string]string // how long each thread had then, by its folder
 	waited         sync.Once
 	status         []byte
 	deaths, before int64 // processes that the kernel ended for memory
