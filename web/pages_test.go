@@ -364,3 +364,22 @@ func TestRefusalsSayOneSentence(t *testing.T) {
 		}
 	}
 }
+
+// The counts beside the feed say what they are of.
+func TestFeedSaysWhatItsTagsCount(t *testing.T) {
+	t.Parallel()
+	counts := []journal.TagCount{{Tag: "dawn", Entries: 12}, {Tag: "light", Entries: 3}}
+	for lang, heads := range map[locale.Lang][2]string{locale.English: {"Tags this week", "Tags"}, locale.Russian: {"Метки недели", "Метки"}} {
+		v := web.NewFeedView(site, lang, journal.Page{}, "", now)
+		for i, v := range []web.FeedView{v.WithWeekTags(counts), v.WithTags(counts)} {
+			page := render(t, web.FeedPage(v))
+			head, dawn := strings.Index(page, "<h2>"+heads[i]+"</h2>"), strings.Index(page, `<span class="count">12</span>`)
+			if light := strings.Index(page, `<span class="count">3</span>`); head < 0 || dawn < head || light < dawn {
+				t.Errorf("%s, %s: the heading is at %d, counts are at %d and %d", lang.Code(), heads[i], head, dawn, light)
+			}
+		}
+		if page := render(t, web.FeedPage(v.WithTags(nil))); strings.Contains(page, `<ul class="tally">`) {
+			t.Errorf("%s: a list of no tags", lang.Code())
+		}
+	}
+}
