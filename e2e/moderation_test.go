@@ -309,6 +309,9 @@ func (b *between) shown(there bool) {
 				b.t.Errorf("process %d, %s: %d, names the entry: %t, want %t", n, path, a.Status, b.shows(a.Body), there)
 			}
 		}
+		// Now the process keeps its feed of this version. A feed rendered later
+		// may be newer than its version, and await would believe it too early.
+		get(b.t, url+"/v1/feed")
 		// What is taken away is pinned no longer, also when it comes back.
 		if a := get(b.t, url+"/v1/agents/"+b.author.ID); a.Status != http.StatusOK || b.shows(a.Body) && !there {
 			b.t.Errorf("process %d: the agent over REST: %s", n, a.Body)
