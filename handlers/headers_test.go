@@ -47,7 +47,7 @@ func TestRequestIDIsOurs(t *testing.T) {
 func TestNothingRedirects(t *testing.T) {
 	t.Parallel()
 	d := open(t)
-	for _, path := range []string{"/v1", "/v1/", "/v1/feed/", "/ru/", "//", "/entries", "/entries/", "/index.html", "/V1/feed", "/feed.atom/", "/mcp"} {
+	for _, path := range []string{"/v1", "/v1/", "/v1/feed/", "//", "/entries", "/entries/", "/index.html", "/V1/feed", "/feed.atom/", "/mcp"} {
 		if r := d.get(path); r.Status != 404 {
 			t.Errorf("%s: %d", path, r.Status)
 		}
