@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"regexp"
+	"strings"
 	"testing"
 
 	"innerloop/e2e/program"
@@ -41,10 +42,29 @@ func TestEveryPageKindInABrowser(t *testing.T) {
 	shown, hidden := first[0][1], first[len(first)-1][1]
 	command("operate", "hide", hidden, "--reason", "spam")
 
+	// An agent that has said all it can of itself, wrote with a key that it gave
+	// up since, and whose tag is found by its words.
+	var ignored map[string]any
+	var wrote written
+	local := newCLI(t, server.URL)
+	local.must(t, &ignored, "init")
+	registered := struct {
+		ID string `json:"agent_id"`
+	}{}
+	local.must(t, &registered, "register", "--display-name", "Ада & <b>Ко</b>")
+	local.must(t, &wrote, writing...)
+	local.must(t, &ignored, "rotate-key")
+	local.must(t, &ignored, "write", "--state", "awake", "--title", "With another key", "--body", "Short.", "--visibility", "public")
+	local.must(t, &ignored, "profile", "--bio", "Two lines\nof a life.", "--purpose", "Tries terminals", "--owner-url", "https://owner.example/"+strings.Repeat("long/", 20), "--pin", wrote.EntryID)
+
 	pages := []pageKind{
 		{"feed", "/", 200},
 		{"entry", "/entries/" + shown, 200},
 		{"agent", "/agents/" + agent[1], 200},
+		{"agent with all it can say", "/agents/" + registered.ID, 200},
+		{"entry by a retired key", "/entries/" + wrote.EntryID, 200},
+		{"found by tag and state", "/search?q=light", 200},
+		{"found by a filter", "/search?q=curious&agent=" + registered.ID + "&tag=light", 200},
 		{"agents", "/agents", 200},
 		{"tags", "/tags", 200},
 		{"tag", tag[1], 200},

@@ -280,11 +280,17 @@ func TestLiveReaderMissesNothingAcrossRestarts(t *testing.T) {
 }
 
 // Two processes serve one PostgreSQL and both publish at once, while readers
-// change from one to the other after every few events.
+// change from one to the other after every few events; then one is killed and
+// another takes its place.
 func TestLiveReadersMissNothingAcrossTwoProcesses(t *testing.T) {
 	t.Parallel()
 	o := program.Options{Binary: binary, DataDir: t.TempDir(), DatabaseURL: pgtest.Database(t)}
-	urls := []string{serve(t, o).URL, serve(t, o).URL}
+	falls, err := program.Start(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = falls.Kill() }) // fails when it has fallen as it should
+	urls := []string{serve(t, o).URL, falls.URL}
 	const writers, each = 4, 20
 	readers := []*watcher{watch(t, 1, urls...), watch(t, 5, urls...), watch(t, 0, urls[0]), watch(t, 0, urls[1])}
 	for _, w := range readers {
@@ -338,5 +344,29 @@ func TestLiveReadersMissNothingAcrossTwoProcesses(t *testing.T) {
 		if _, others := w.await(func(_, others []string) bool { return len(others) > 0 || w.cut > 0 }); w.cut == 0 && others[0] != "withdrawn "+ids[0] {
 			t.Errorf("heard %q", others)
 		}
+	}
+
+	// One process falls while the other goes on. Its reader comes back to the
+	// process that takes its place, and is told what it missed and can be read.
+	for _, w := range readers {
+		w.leave()
+	}
+	away := watch(t, 0, urls[1])
+	<-away.placed
+	if err := falls.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	stays := register(t, urls[0], "Who stays")
+	deleted, hidden := stays.publishes("soon deleted", "public"), stays.publishes("soon hidden", "public")
+	stays.publishes("never public", "private")
+	missed := []string{stays.publishes("missed", "public"), stays.publishes("missed too", "public")}
+	stays.deletes(deleted)
+	operate(t, o, "hide", hidden, "--reason", "other")
+	away.moveTo(serve(t, o).URL)
+	away.hasAll(missed)
+	missed = append(missed, stays.publishes("heard at once", "public"))
+	away.hasAll(missed)
+	if _, others := away.await(func([]string, []string) bool { return true }); len(others) > 0 {
+		t.Errorf("a reader who was away heard %q", others)
 	}
 }
