@@ -118,7 +118,7 @@ func TestOwnerStatements(t *testing.T) {
 			"chain":   {1, func() error { _, err := w.KeyChain(t.Context(), ada.id, journal.KeyID(ada.public.ID())); return err }},
 			"profile": {1, func() error { _, err := w.Profile(t.Context(), ada.id); return err }},
 			"nonce":   {1, func() error { _, err := w.UseReadNonce(t.Context(), ada.id, w.digest(), w.now()); return err }},
-			"deletion": {27, func() error {
+			"deletion": {28, func() error {
 				w.apply(ada.asks(seal.ActionEntryDelete, journal.EntryDeletion{EntryID: ids[7]}))
 				return nil
 			}},

@@ -54,8 +54,8 @@ func TestReadsTakeAFixedNumberOfStatements(t *testing.T) {
 			}},
 			"scan": {5, func() error { _, err := w.Scan(t.Context(), journal.Place{}, 40); return err }},
 			// One of them reads the switch for writes, when its lease is over.
-			"publication": {17, func() error { w.publish(agents[0].writes(journal.Public, "one", "a", "b", "c")); return nil }},
-			"batch of 128": {19, func() error {
+			"publication": {18, func() error { w.publish(agents[0].writes(journal.Public, "one", "a", "b", "c")); return nil }},
+			"batch of 128": {20, func() error {
 				var batch []journal.NewEntry
 				for range 128 {
 					batch = append(batch, agents[0].writes(journal.Public, "one", "a"))

@@ -6,7 +6,6 @@ import (
 	"database/sql"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"innerloop/journal"
@@ -35,52 +34,55 @@ type dayUse map[usedOn]int64
 
 func (u dayUse) add(tag string, created, n int64) { u[usedOn{tag, created / dayMillis}] += n }
 
-// How a change, a table of tag, day and number, goes into the counters of days
-// that are kept and of weeks that have got to the tag.
-const (
-	changeOf = `WITH change (tag, day, n) AS (`
-	intoDays = `) INSERT INTO tag_days (tag, day, entries) SELECT c.tag, c.day, c.n FROM change c
-WHERE c.day >= (SELECT max(since) FROM weeks)
-ON CONFLICT (tag, day) DO UPDATE SET entries = tag_days.entries + excluded.entries`
-	intoWeeks = `) INSERT INTO tag_weeks (until, tag, entries) SELECT w.until, c.tag, sum(c.n) FROM weeks w CROSS JOIN change c
-WHERE c.day BETWEEN w.until - 6 AND w.until AND (w.whole = 1 OR c.tag <= w.upto) GROUP BY w.until, c.tag
-ON CONFLICT (until, tag) DO UPDATE SET entries = tag_weeks.entries + excluded.entries`
-	changeRow = `(CAST(? AS TEXT), CAST(? AS BIGINT), CAST(? AS BIGINT))`
-)
-
 // What is left of a tag that is not in use any more.
 var emptied = []string{
 	`DELETE FROM tag_days WHERE entries = 0 AND tag IN (`,
 	`DELETE FROM tag_weeks WHERE entries = 0 AND until IN (SELECT until FROM weeks) AND tag IN (`,
 }
 
-// useDays changes the counters of days and weeks, under the order lock.
+const (
+	addDays  = ` ON CONFLICT (tag, day) DO UPDATE SET entries = tag_days.entries + excluded.entries`
+	addWeeks = ` ON CONFLICT (until, tag) DO UPDATE SET entries = tag_weeks.entries + excluded.entries`
+)
+
+// useDays changes the counters of days that are kept, and of weeks that have
+// got to the tag, under the order lock.
 func (t *transaction) useDays(ctx context.Context, change dayUse) error {
-	list := make([]usedOn, 0, len(change))
-	for u := range change {
-		list = append(list, u)
+	if len(change) == 0 {
+		return nil
 	}
-	slices.SortFunc(list, func(a, b usedOn) int { return cmp.Or(cmp.Compare(a.tag, b.tag), cmp.Compare(a.day, b.day)) })
-	for n := 0; len(list) > 0; list = list[n:] {
-		n = few(len(list))
-		args, less := make([]any, 0, 3*n), []any(nil)
-		for _, u := range list[:n] {
-			args = append(args, u.tag, u.day, change[u])
-			if change[u] < 0 {
-				less = append(less, u.tag)
+	kept, since, err := keptWeeks(ctx, t)
+	if err != nil {
+		return err
+	}
+	var ofDays, ofWeeks, less []any
+	sums := map[usedOn]int64{} // by the last day of a week
+	for _, u := range sortedDays(change) {
+		if u.day >= since {
+			ofDays = append(ofDays, u.tag, u.day, change[u])
+		}
+		if change[u] < 0 {
+			less = append(less, u.tag)
+		}
+		for _, w := range kept {
+			if w.counts(u) {
+				sums[usedOn{u.tag, w.until}] += change[u]
 			}
 		}
-		rows := `VALUES ` + strings.Repeat(changeRow+`, `, n-1) + changeRow
-		for _, into := range []string{intoDays, intoWeeks} {
-			if _, err := t.exec(ctx, changeOf+rows+into, args...); err != nil {
-				return err
-			}
-		}
-		if len(less) == 0 {
-			continue
-		}
+	}
+	for _, u := range sortedDays(sums) {
+		ofWeeks = append(ofWeeks, u.day, u.tag, sums[u])
+	}
+	if err := t.upsert(ctx, `INSERT INTO tag_days (tag, day, entries) VALUES `, 3, addDays, ofDays); err != nil {
+		return err
+	}
+	if err := t.upsert(ctx, `INSERT INTO tag_weeks (until, tag, entries) VALUES `, 3, addWeeks, ofWeeks); err != nil {
+		return err
+	}
+	for n := 0; len(less) > 0; less = less[n:] {
+		n = few(len(less))
 		for _, of := range emptied {
-			if _, err := t.exec(ctx, of+marks(len(less))+`)`, less...); err != nil {
+			if _, err := t.exec(ctx, of+marks(n)+`)`, less[:n]...); err != nil {
 				return err
 			}
 		}
@@ -88,17 +90,34 @@ func (t *transaction) useDays(ctx context.Context, change dayUse) error {
 	return nil
 }
 
-// useOfAgent is what an agent has listed on days that are kept. All that it
-// has listed is walked; a suspension leaves an event of each anyway.
-const useOfAgent = `SELECT g.tag, e.created_at / 86400000, CAST(? AS BIGINT) * sum(1) FROM timeline t
+func sortedDays(change dayUse) []usedOn {
+	list := make([]usedOn, 0, len(change))
+	for u := range change {
+		list = append(list, u)
+	}
+	slices.SortFunc(list, func(a, b usedOn) int { return cmp.Or(cmp.Compare(a.tag, b.tag), cmp.Compare(a.day, b.day)) })
+	return list
+}
+
+// How all that an agent has listed on days that are kept goes into the
+// counters: a table of tag, day and number. Everything it has listed is walked;
+// a suspension leaves an event of each anyway.
+const (
+	useOfAgent = `WITH change (tag, day, n) AS (SELECT g.tag, e.created_at / 86400000, CAST(? AS BIGINT) * sum(1) FROM timeline t
 CROSS JOIN entries e CROSS JOIN tag_timeline g
-WHERE e.agent_id = t.agent_id AND e.entry_id = t.entry_id AND g.position = t.position AND t.agent_id = ? AND e.created_at >= (SELECT max(since) * 86400000 FROM weeks) GROUP BY g.tag, e.created_at / 86400000`
+WHERE e.agent_id = t.agent_id AND e.entry_id = t.entry_id AND g.position = t.position AND t.agent_id = ?
+AND e.created_at >= (SELECT max(since) * 86400000 FROM weeks) GROUP BY g.tag, e.created_at / 86400000)
+`
+	allDays  = useOfAgent + `INSERT INTO tag_days (tag, day, entries) SELECT c.tag, c.day, c.n FROM change c WHERE c.n <> 0` + addDays
+	allWeeks = useOfAgent + `INSERT INTO tag_weeks (until, tag, entries) SELECT w.until, c.tag, sum(c.n) FROM weeks w CROSS JOIN change c
+WHERE c.day BETWEEN w.until - 6 AND w.until AND (w.whole = 1 OR c.tag <= w.upto) GROUP BY w.until, c.tag` + addWeeks
+)
 
 // useAllDays takes everything of an agent off the counters of days and weeks
 // (sign -1), or brings it back (1).
 func (e *events) useAllDays(ctx context.Context, agent journal.AgentID, sign int) error {
-	for _, into := range []string{intoDays, intoWeeks} {
-		if _, err := e.tx.exec(ctx, changeOf+useOfAgent+into, sign, string(agent)); err != nil {
+	for _, statement := range []string{allDays, allWeeks} {
+		if _, err := e.tx.exec(ctx, statement, sign, string(agent)); err != nil {
 			return err
 		}
 	}
@@ -127,6 +146,23 @@ type keptWeek struct {
 	whole        bool
 }
 
+// counts tells whether the week has got to the tag and has that day.
+func (w keptWeek) counts(u usedOn) bool {
+	return u.day <= w.until && u.day > w.until-weekDays && (w.whole || u.tag <= w.upto)
+}
+
+// keptWeeks returns the weeks by their last days, and the first day that is
+// kept for them.
+func keptWeeks(ctx context.Context, q querier) (kept []keptWeek, since int64, err error) {
+	err = each(q, ctx, `SELECT until, since, upto, whole = 1 FROM weeks ORDER BY until`, nil, func(rows *sql.Rows) error {
+		var w keptWeek
+		err := rows.Scan(&w.until, &w.since, &w.upto, &w.whole)
+		kept, since = append(kept, w), max(since, w.since)
+		return err
+	})
+	return kept, since, err
+}
+
 // A weekPlan is what is to be done about the weeks at a time.
 type weekPlan struct {
 	open     []keptWeek // to be begun
@@ -138,14 +174,7 @@ type weekPlan struct {
 func (p weekPlan) done() bool { return len(p.open) == 0 && !p.closed && p.building == nil }
 
 func planWeeks(ctx context.Context, q querier, now time.Time) (p weekPlan, err error) {
-	var kept []keptWeek
-	since := int64(0)
-	err = each(q, ctx, `SELECT until, since, upto, whole = 1 FROM weeks ORDER BY until`, nil, func(rows *sql.Rows) error {
-		var w keptWeek
-		err := rows.Scan(&w.until, &w.since, &w.upto, &w.whole)
-		kept, since = append(kept, w), max(since, w.since)
-		return err
-	})
+	kept, since, err := keptWeeks(ctx, q)
 	if err != nil || len(kept) == 0 {
 		return p, err
 	}
