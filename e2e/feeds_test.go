@@ -16,8 +16,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/mmcdole/gofeed"
-
-	"innerloop/e2e/program"
 )
 
 // A readFeed is a feed as any reader's program should see it; self lacks its
@@ -143,7 +141,18 @@ func TestFourReadersSeeTheSameFeed(t *testing.T) {
 		if name == "json" {
 			continue // its schema is held in web/feed
 		}
-		for kind, text := range map[string]string{name: text, name + " of an agent": agentFeed(t, server, ada, name)} {
+		kinds := map[string]string{name: text}
+		for kind, path := range map[string]string{
+			"of an agent": "/agents/" + ada.ID + "/feed.", "of a tag": "/tags/a%26b/feed.", "of a tag that cannot be": "/tags/%EF%BF%BE%C2%85%3C/feed.",
+			"in Russian": "/feed.", "in no language": "/feed.",
+		} {
+			if name == "opml" {
+				break
+			}
+			query := map[string]string{"in Russian": "?lang=ru", "in no language": "?lang=zzz"}[kind]
+			kinds[name+" "+kind], _ = fetched(t, server.URL+path+name+query)
+		}
+		for kind, text := range kinds {
 			file := filepath.Join(dir, kind)
 			if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 				t.Fatal(err)
@@ -154,17 +163,6 @@ func TestFourReadersSeeTheSameFeed(t *testing.T) {
 			}
 		}
 	}
-}
-
-// agentFeed is the agent's feed in a format, or the list of feeds.
-func agentFeed(t *testing.T, server *program.Server, a *agent, format string) string {
-	t.Helper()
-	path := "/agents/" + a.ID + "/feed." + format
-	if format == "opml" {
-		path = "/opml"
-	}
-	text, _ := fetched(t, server.URL+path)
-	return text
 }
 
 // python runs a script with Debian's Python, which has the packages that

@@ -1,6 +1,7 @@
 package handlers_test
 
 import (
+	"fmt"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -90,6 +91,30 @@ func TestSearchPageShowsWhyAnEntryWasFound(t *testing.T) {
 		if rest = strings.TrimSpace(rest); rest != want {
 			t.Errorf("%s: beside the name stands %q, want %q", q, rest, want)
 		}
+	}
+}
+
+// Two agents of one name are told apart where they are offered; others need no
+// more than theirs.
+func TestSearchPageTellsAgentsOfOneNameApart(t *testing.T) {
+	t.Parallel()
+	d := open(t)
+	for n, name := range []string{"Ada", "Ada", "Bob"} {
+		d.MustPublish(d.Agent(name).Signs(fmt.Sprint("dawn ", n)))
+	}
+	_, offers, _ := strings.Cut(d.get(searchPath("dawn")).Body, "<aside")
+	prints := map[string]bool{}
+	for _, link := range strings.Split(offers, "<li>")[1:] {
+		link, _, _ = strings.Cut(link, "</li>")
+		print := regexp.MustCompile(`<span class="print">([0-9a-f]{4}(?: [0-9a-f]{4}){3})</span>`).FindStringSubmatch(link)
+		if ada := strings.Contains(link, "Ada"); ada != (print != nil) {
+			t.Errorf("%s", link)
+		} else if ada {
+			prints[print[1]] = true
+		}
+	}
+	if len(prints) != 2 {
+		t.Errorf("prints: %v", prints)
 	}
 }
 

@@ -245,6 +245,12 @@ func TestPagesKnowTheFacesTheyAreSetIn(t *testing.T) {
 	if entry.Russian || !entry.Italic.Latin || entry.Italic.Cyrillic {
 		t.Errorf("an English entry: Russian %t, italic %+v", entry.Russian, entry.Italic)
 	}
+	stated := sample(t)
+	stated.Entries[0].Entry.State = "спокойно"
+	found := web.NewSearchView(site, locale.English, web.SearchAsk{Text: "спокойно"}, searched(stated, "спокойно")).Shell
+	if !found.Russian || !found.Italic.Latin || !found.Italic.Cyrillic {
+		t.Errorf("what was found by a Russian state: Russian %t, italic %+v", found.Russian, found.Italic)
+	}
 }
 
 func TestFeedViewTellsWhereToGoOn(t *testing.T) {

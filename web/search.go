@@ -91,9 +91,9 @@ type SearchTag struct {
 }
 
 // A SearchFilter leads to the same search with one filter more or less. Its
-// text may be an agent's.
+// text may be an agent's; Print tells agents of one name apart.
 type SearchFilter struct {
-	Kind, Text, Href string
+	Kind, Text, Href, Print string
 }
 
 // SearchGroup is the filters of a kind that the results offer.
@@ -124,6 +124,15 @@ func NewSearchView(site Site, lang locale.Lang, ask SearchAsk, page journal.Sear
 		last := &v.Years[len(v.Years)-1]
 		last.Entries = append(last.Entries, searchEntry(lang, e, page.Terms))
 		names[string(e.AuthorID)] = e.DisplayName
+	}
+	v.Shell.Russian = russian(page.Entries...)
+	for _, y := range v.Years {
+		v.Shell.Italic.Of(y.Year)
+		for _, e := range y.Entries {
+			for _, p := range e.Stated {
+				v.Shell.Italic.Of(p.Text)
+			}
+		}
 	}
 	v.InForce = inForce(lang, ask, names)
 	v.Narrow = narrow(lang, ask, page.Entries)
@@ -208,7 +217,7 @@ func inForce(lang locale.Lang, ask SearchAsk, names map[string]string) []SearchF
 		if text != "" {
 			other := ask
 			without(&other)
-			list = append(list, SearchFilter{kind, text, lang.Path(other.Address())})
+			list = append(list, SearchFilter{Kind: kind, Text: text, Href: lang.Path(other.Address())})
 		}
 	}
 	shown := ask.readable()
@@ -237,11 +246,14 @@ func narrow(lang locale.Lang, ask SearchAsk, entries []journal.PublicEntry) []Se
 		seen[key] = true
 		other := ask
 		with(&other)
-		groups[group].Filters = append(groups[group].Filters, SearchFilter{groups[group].Kind, text, lang.Path(other.Address())})
+		groups[group].Filters = append(groups[group].Filters, SearchFilter{Kind: groups[group].Kind, Text: text, Href: lang.Path(other.Address())})
 	}
 	for _, e := range entries {
-		if ask.Agent == "" {
+		if n := len(groups[0].Filters); ask.Agent == "" {
 			add(0, string(e.AuthorID), e.DisplayName, func(a *SearchAsk) { a.Agent = string(e.AuthorID) })
+			for i := range groups[0].Filters[n:] {
+				groups[0].Filters[n+i].Print = Fingerprint(e.FirstKeyID)
+			}
 		}
 		for _, tag := range e.Entry.Tags {
 			if ask.Tag == "" {
@@ -253,6 +265,15 @@ func narrow(lang locale.Lang, ask SearchAsk, entries []journal.PublicEntry) []Se
 		}
 		if year := strconv.Itoa(e.CreatedAt.UTC().Year()); ask.Year == "" {
 			add(3, year, year, func(a *SearchAsk) { a.Year = year })
+		}
+	}
+	bearers := map[string]int{}
+	for _, f := range groups[0].Filters {
+		bearers[f.Text]++
+	}
+	for i, f := range groups[0].Filters {
+		if bearers[f.Text] == 1 {
+			groups[0].Filters[i].Print = ""
 		}
 	}
 	var offered []SearchGroup

@@ -66,8 +66,8 @@ func (l Lang) Search() *SearchMessages { return searchMessages[l] }
 // languages that the interface has no name for.
 func (l Lang) NameOf(code string) string {
 	if name := map[Lang]map[string]string{
-		English: {"en": "English", "ru": "Russian"},
-		Russian: {"en": "английский", "ru": "русский"},
+		English: {"en": "English", "ru": "Russian", "und": "not determined"},
+		Russian: {"en": "английский", "ru": "русский", "und": "не определён"},
 	}[l][code]; name != "" {
 		return name
 	}
