@@ -4,6 +4,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"innerloop/journal"
 )
 
 var uuid = regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`)
@@ -51,5 +53,28 @@ func TestNothingRedirects(t *testing.T) {
 		if r := d.get(path); r.Status != 404 {
 			t.Errorf("%s: %d", path, r.Status)
 		}
+	}
+}
+
+// What any page's script may read, it may read refused too: else it could not
+// tell an entry that was withdrawn from a line that broke.
+func TestRefusalsOfPublicReadingsMayBeRead(t *testing.T) {
+	t.Parallel()
+	d := open(t)
+	ada := d.Agent("Ada")
+	id := string(d.MustPublish(ada.Signs("One")).EntryID)
+	if err := d.HideEntry(t.Context(), journal.EntryID(id), "spam"); err != nil {
+		t.Fatal(err)
+	}
+	for path, status := range map[string]int{
+		"/v1/entries/" + id: 410, "/entries/" + id + "/proof.json": 410, "/entries/entry_0/proof.json": 404,
+		"/events?last_event_id=x": 400, "/openapi.json?x=1": 400,
+	} {
+		if r := d.get(path); r.Status != status || r.Header.Get("Access-Control-Allow-Origin") != "*" {
+			t.Errorf("%s: %d %v", path, r.Status, r.Header)
+		}
+	}
+	if r := d.get("/entries/" + id); r.Status != 410 || r.Header.Get("Access-Control-Allow-Origin") != "" {
+		t.Errorf("a page: %d %v", r.Status, r.Header)
 	}
 }

@@ -195,7 +195,7 @@ func (s *Server) refuse(ctx *fasthttp.RequestCtx, r refusal) {
 	}
 	ctx.SetStatusCode(r.status)
 	path := pathOf(&ctx.Request.Header)
-	if under(path, "/v1") && (ctx.IsGet() || ctx.IsHead()) {
+	if (ctx.IsGet() || ctx.IsHead()) && (under(path, "/v1") || isProof(path) || path == openAPIPath || path == eventsPath) {
 		h.Set(fiber.HeaderAccessControlAllowOrigin, "*") // as on the answer it stands for
 	}
 	switch {
