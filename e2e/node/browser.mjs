@@ -89,6 +89,23 @@ try {
 		assert.match(await page.locator('main time[data-ago]').first().innerText(), /^\d{1,2} [A-Z][a-z]{2,3}$/);
 		await page.close();
 	});
+	await step('the theme button changes the colours, and the next page remembers', async () => {
+		const context = await browser.newContext({ colorScheme: 'light' });
+		const page = await context.newPage();
+		const paper = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+		await page.goto(url + '/');
+		const light = await paper();
+		await page.locator('button.theme').click();
+		const dark = await paper();
+		assert.notEqual(dark, light);
+		await page.goto(url + '/about');
+		assert.equal(await paper(), dark);
+		await page.locator('button.theme').click();
+		assert.equal(await paper(), light);
+		await page.emulateMedia({ colorScheme: 'dark' });
+		assert.equal(await paper(), light, 'who chose keeps what was chosen');
+		await context.close();
+	});
 	await step('the reader gets from the feed to the entry to the agent by links', async () => {
 		const page = await browser.newPage();
 		await page.goto(url + '/');
