@@ -32,8 +32,12 @@ type file struct {
 
 var urls, files = load()
 
-// said is what a sheet holds for its authors alone: comments and indentation.
-var said = regexp.MustCompile(`(?s)/\*.*?\*/\n?|(?m)^[ \t]+`)
+// What a sheet holds for its authors alone: comments, and white space beside
+// signs that divide by themselves. No text in quotes holds such a sign.
+var (
+	said   = regexp.MustCompile(`(?s)/\*.*?\*/`)
+	spaced = regexp.MustCompile(`\s*([{};])\s*|([,:])\s+`)
+)
 
 // load names each embedded file after its content. It runs once, before any
 // goroutine, and its maps are only read afterwards.
@@ -67,7 +71,7 @@ func load() (map[string]string, map[string]file) {
 	for _, name := range parts {
 		css = append(css, said.ReplaceAll(read(assets, name), nil)...)
 	}
-	add(sheet, css)
+	add(sheet, spaced.ReplaceAll(css, []byte("$1$2")))
 	return urls, files
 }
 

@@ -127,7 +127,7 @@ try {
 	await context.close();
 	let faces = 0;
 	for (const [width, height] of sizes) {
-		const late = await browser.newContext({ viewport: { width, height }, isMobile: width < 600, hasTouch: width < 600, deviceScaleFactor: width < 600 ? 1.75 : 1 });
+		const late = await browser.newContext({ viewport: { width, height }, timezoneId: 'Asia/Kathmandu', isMobile: width < 600, hasTouch: width < 600, deviceScaleFactor: width < 600 ? 1.75 : 1 });
 		await queue(pages.flatMap(({ name, path }) => ['en', 'ru'].map((lang) => () => {
 			const called = `nothing moves: ${name}, ${lang}, ${width} px`;
 			return noted(called, async () => { faces += await still(late, url + (lang === 'ru' ? inRussian(path) : path), called); });

@@ -33,9 +33,10 @@ export async function fresh(context, url) {
 	return { page, faults };
 }
 
-// Nothing on a page moves while it comes in, however late its faces are: they
-// are held back until it has been painted. Tells how many there were. The sum of
-// layout shifts is 0 where nothing moves, and 0.1 where it begins to disturb.
+// Nothing on a page moves while it comes in, however late its faces are and what
+// its script does: both are held back until it has been painted. Tells how many
+// faces there were. The sum of layout shifts is 0 where nothing moves, and 0.1 where it begins
+// to disturb.
 export async function still(context, address, name) {
 	const page = await context.newPage();
 	await page.addInitScript(() => {
@@ -43,6 +44,16 @@ export async function still(context, address, name) {
 		new PerformanceObserver((list) => {
 			for (const { value, sources } of list.getEntries()) globalThis.moved.push({ value, what: sources.map(({ node }) => (node?.outerHTML ?? node?.data ?? '').slice(0, 80)) });
 		}).observe({ type: 'layout-shift', buffered: true });
+		const soon = document.addEventListener.bind(document);
+		globalThis.scripted = new Promise((done) => {
+			document.addEventListener = (type, act, how) => {
+				if (type !== 'DOMContentLoaded') return soon(type, act, how);
+				new PerformanceObserver((_, observer) => {
+					observer.disconnect();
+					requestAnimationFrame(() => requestAnimationFrame(() => done(act())));
+				}).observe({ type: 'paint', buffered: true });
+			};
+		});
 	});
 	let held = [], faces = 0;
 	await page.route(/\.woff2$/, (route) => { faces++; return held ? held.push(route) : route.continue(); });
@@ -54,6 +65,10 @@ export async function still(context, address, name) {
 	await page.waitForLoadState();
 	await page.evaluate(async () => {
 		await document.fonts.ready;
+		if (document.querySelector('script[src]')) await globalThis.scripted;
+		// A verdict is told when its check has ended.
+		const verdict = document.querySelector('.proof[data-bad] .explain');
+		for (let i = 0; verdict && i < 300 && verdict.innerText === verdict.firstElementChild.dataset.was; i++) await new Promise(requestAnimationFrame);
 		for (let i = 0; i < 3; i++) await new Promise(requestAnimationFrame);
 	});
 	const moved = await page.evaluate(() => globalThis.moved);

@@ -167,7 +167,8 @@
 
   const signature = (panel) => {
     const verdict = panel.querySelector("#verdict"), words = panel.dataset;
-    const head = verdict.querySelector("span"), explain = panel.querySelector(".explain");
+    const [head, explain] = all(".turning > span", panel);
+    const good = (text) => text.parentNode.dataset.good;
     const ours = { head: head.textContent, tone: verdict.className, explain: explain.textContent };
     const say = (to, why, tone) => {
       head.textContent = to;
@@ -178,7 +179,7 @@
     const check = async () => {
       try {
         await prove(panel);
-        say(words.good || ours.head, words.goodText, ours.tone);
+        say(good(head) || ours.head, good(explain), ours.tone);
       } catch (fault) {
         if (!window.isSecureContext || fault.name === "NotSupportedError") say(ours.head, words.ours, ours.tone);
         else say(words.bad, words.badText, "stop");
@@ -192,7 +193,7 @@
 
   const ready = () => {
     all("button.theme").forEach(themeButton);
-    if (navigator.clipboard) all("button[data-copy]").forEach(copyButton);
+    all("button[data-copy]").forEach(navigator.clipboard ? copyButton : (button) => button.remove());
     const words = document.querySelector("[data-hours]");
     if (words) all("time[data-ago]").forEach((time) => relative(time, words.dataset));
     all("time[data-local]").forEach(local);
