@@ -80,9 +80,9 @@ lighthouse: build ## Lighthouse on four pages of a seeded journal, median of thr
 	e2e/setup.sh
 	e2e/lighthouse.sh
 
-screenshots: ## pictures of every page kind of a running journal: URL (http://127.0.0.1:8080)
+screenshots: fonts build ## pictures of every page kind, into docs/screenshots
 	e2e/setup.sh
-	cd e2e/node && node pictures.mjs $(or $(URL),http://127.0.0.1:8080) ../../docs/screenshots
+	e2e/screenshots.sh bin/innerloop docs/screenshots
 
 cross: ## the program compiles for Linux, macOS and Windows
 	@set -e; for os in linux darwin windows; do \
