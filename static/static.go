@@ -1,6 +1,7 @@
 package static
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
@@ -71,7 +72,7 @@ func load() (map[string]string, map[string]file) {
 	for _, name := range parts {
 		css = append(css, said.ReplaceAll(read(assets, name), nil)...)
 	}
-	add(sheet, spaced.ReplaceAll(css, []byte("$1$2")))
+	add(sheet, bytes.TrimSpace(spaced.ReplaceAll(css, []byte("$1$2"))))
 	return urls, files
 }
 
