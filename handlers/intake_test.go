@@ -321,7 +321,7 @@ func TestAClosedConnectionIsGivenBack(t *testing.T) {
 	}
 	ours, theirs := net.Pipe()
 	defer ours.Close()
-	c := &lingerConn{Conn: theirs, leave: sync.OnceFunc(release)}
+	c := &lingerConn{Conn: theirs, from: &lingering{}, leave: sync.OnceFunc(release)}
 	_, _ = c.Close(), c.Close()
 	if held, networks := h.connections.Held(); held != 0 || networks != 0 {
 		t.Errorf("%d are held by %d networks", held, networks)

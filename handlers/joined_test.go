@@ -28,7 +28,7 @@ func (n *noted) Write(b []byte) (int, error) {
 func TestTheFirstPieceWaitsForTheSecond(t *testing.T) {
 	t.Parallel()
 	to := &noted{room: 100}
-	c := &lingerConn{Conn: to}
+	c := &lingerConn{Conn: to, from: &lingering{}}
 	write := func(text string, want int, fails bool) {
 		t.Helper()
 		n, err := c.Write([]byte(text))

@@ -21,6 +21,11 @@ const (
 	lingerTime  = time.Second
 )
 
+// silentTime is what a connection that has never said a word has left to say
+// one when the listener closes. Browsers and programs open such ones ahead;
+// fasthttp takes them for requests under way and would wait for them.
+const silentTime = time.Second
+
 // A lingering listener hands out at most so many connections at a time, which
 // can close gently. To close a socket with unread bytes resets it, and the
 // refusal of an oversized body may be lost on its way; so the rest is read
@@ -34,12 +39,15 @@ type lingering struct {
 	once   sync.Once
 	hold   func(net.Addr) (release func(), ok bool)
 	refuse func(net.Conn)
+
+	mu     sync.Mutex
+	silent map[*lingerConn]struct{} // nothing came of them yet
 }
 
 func (s *Server) lingering(l net.Listener) *lingering {
 	return &lingering{
 		Listener: l, places: make(chan struct{}, s.maxOpen), closed: make(chan struct{}),
-		hold: s.hold, refuse: s.turnAway,
+		hold: s.hold, refuse: s.turnAway, silent: map[*lingerConn]struct{}{},
 	}
 }
 
@@ -58,21 +66,50 @@ func (l *lingering) Accept() (net.Conn, error) {
 		}
 		release, ok := l.hold(c.RemoteAddr())
 		if ok {
-			return &lingerConn{Conn: c, leave: sync.OnceFunc(func() { release(); <-l.places })}, nil
+			conn := &lingerConn{Conn: c, from: l}
+			conn.leave = sync.OnceFunc(func() { l.heard(conn); release(); <-l.places })
+			l.mu.Lock()
+			l.silent[conn] = struct{}{}
+			l.mu.Unlock()
+			return conn, nil
 		}
 		l.refuse(c)
 		_ = c.Close()
 	}
 }
 
-// Close ends the listener; connections go on.
+// Close ends the listener; connections go on, but for silent ones.
 func (l *lingering) Close() error {
 	l.once.Do(func() { close(l.closed) })
-	return l.Listener.Close()
+	err := l.Listener.Close()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for c := range l.silent {
+		_ = c.hurry()
+	}
+	return err
+}
+
+func (l *lingering) isClosed() bool {
+	select {
+	case <-l.closed:
+		return true
+	default:
+		return false
+	}
+}
+
+// heard takes a connection off the silent ones.
+func (l *lingering) heard(c *lingerConn) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.silent, c)
 }
 
 type lingerConn struct {
 	net.Conn
+	from   *lingering
+	spoke  bool // of whoever reads
 	leave  func()
 	unread atomic.Bool
 	ended  atomic.Bool // the other side will send no more
@@ -81,12 +118,31 @@ type lingerConn struct {
 
 // Read remembers that the end was met.
 func (c *lingerConn) Read(b []byte) (int, error) {
+	if c.spoke {
+		return c.read(b)
+	}
+	if c.from.isClosed() { // fasthttp may have given it more time since
+		_ = c.hurry()
+	}
+	n, err := c.read(b)
+	if c.spoke = n > 0; c.spoke {
+		c.from.heard(c)
+		if c.from.isClosed() {
+			_ = c.Conn.SetReadDeadline(time.Now().Add(readTimeout))
+		}
+	}
+	return n, err
+}
+
+func (c *lingerConn) read(b []byte) (int, error) {
 	n, err := c.Conn.Read(b)
 	if err == io.EOF {
 		c.ended.Store(true)
 	}
 	return n, err
 }
+
+func (c *lingerConn) hurry() error { return c.Conn.SetReadDeadline(time.Now().Add(silentTime)) }
 
 // Close closes the connection, after reading away what the peer still sends
 // if it was marked as unread.

@@ -2,6 +2,7 @@ package handlers_test
 
 import (
 	"bufio"
+	"context"
 	"io"
 	"net"
 	"net/http"
@@ -125,5 +126,27 @@ func TestPeopleGetPages(t *testing.T) {
 			r.Header.Get("Content-Security-Policy") == "" || !uuid.MatchString(r.Header.Get("X-Request-Id")) {
 			t.Errorf("%q: %d %v", text[:20], r.Status, r.Header)
 		}
+	}
+}
+
+// Browsers and programs connect ahead. Whoever never said a word does not hold
+// up the end of the server.
+func TestASilentConnectionDoesNotHoldUpTheEnd(t *testing.T) {
+	t.Parallel()
+	d := open(t)
+	for range 3 {
+		conn, err := net.Dial("tcp", strings.TrimPrefix(d.URL, "http://"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = conn.Close() })
+	}
+	if r := d.get("/"); r.Status != http.StatusOK { // came after them
+		t.Errorf("status %d", r.Status)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	if err := d.server.Shutdown(ctx); err != nil {
+		t.Error(err)
 	}
 }
